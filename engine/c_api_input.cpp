@@ -79,7 +79,8 @@ bool is_module(const twill_workload& workload) {
   return ttgir::looks_like_mlir(workload.input);
 }
 
-TritonLoop module_of(const twill_workload& workload, bool nest, const RangeEnds& ends) {
+TritonLoop module_of(const twill_workload& workload, bool nest, const RangeEnds& ends,
+                     bool sequence) {
   LowerOptions lower;
   lower.ends = ends;
   lower.reading = reading_of(workload.reading);
@@ -96,6 +97,7 @@ TritonLoop module_of(const twill_workload& workload, bool nest, const RangeEnds&
   options.trips = workload.trips;
   options.resident_registers = workload.resident_registers;
   options.nest = nest;
+  options.sequence = sequence;
   if (workload.profile != nullptr) options.profile = workload.profile;
   return read_triton(workload.input, "module", workload.machine == nullptr ? "" : workload.machine,
                      options, lower);

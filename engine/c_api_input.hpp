@@ -13,7 +13,8 @@ twill_workload known_part(const twill_workload* given);
 bool is_module(const twill_workload& workload);
 
 /// With the ranges of its machine at these ends.
-TritonLoop module_of(const twill_workload& workload, bool nest, const RangeEnds& ends = {});
+TritonLoop module_of(const twill_workload& workload, bool nest, const RangeEnds& ends = {},
+                     bool sequence = false);
 /// The same of a kernel.
 Inputs kernel_of(const twill_workload& workload, const RangeEnds& ends = {});
 

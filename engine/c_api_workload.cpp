@@ -26,15 +26,15 @@ twill::KernelOptions kernel_options(const char* to, int for_trips) {
 }
 
 /// With what it computes.
-twill::ProgramSource program_source_of(const twill_workload& workload) {
+twill::ProgramSource program_source_of(const twill_workload& workload, bool sequence = false) {
   if (workload.choose_registers != 0)
     refuse("workload.choose_registers", "not 0", "a kernel has the machine file's counts");
   if (workload.for_triton != 0)
     refuse("workload.for_triton", "not 0", "a kernel is no module for Triton's passes");
-  twill::ProgramSource source = is_module(workload)
-                                    ? twill::program_source(module_of(workload, false))
-                                    : twill::program_source(workload.input, workload.machine,
-                                                            kernel_of(workload).source.options);
+  twill::ProgramSource source =
+      is_module(workload) ? twill::program_source(module_of(workload, false, {}, sequence))
+                          : twill::program_source(workload.input, workload.machine,
+                                                  kernel_of(workload).source.options);
   if (workload.more == nullptr && workload.pins == nullptr && workload.unroll == 0) return source;
   change(workload, source.layouts, [&](std::size_t k) {
     if (!source.modules.empty())
@@ -44,6 +44,18 @@ twill::ProgramSource program_source_of(const twill_workload& workload) {
   if (workload.unroll > 1) {
     source.unroll = workload.unroll;
     if (source.meaning) source.meaning = twill::meaning::unrolled(*source.meaning, workload.unroll);
+  }
+  return source;
+}
+
+/// With all loops of a module's function of several, where none is asked for.
+twill::ProgramSource whole_function_of(const twill_workload& workload) {
+  twill::ProgramSource source = program_source_of(workload);
+  if (!is_module(workload) || workload.loop >= 0) return source;
+  for (const int loop : module_of(workload, false).sequence()) {
+    twill_workload one = workload;
+    one.loop = loop;
+    source.sequence.push_back(program_source_of(one, true));
   }
   return source;
 }
@@ -298,7 +310,7 @@ twill_result twill_workload_emit(const twill_workload* workload, const twill_opt
     if (known.machine != nullptr && !is_text(known.machine)) kernel.machine = known.machine;
     const twill_options search = known_part(options);
     const CancelWatch watch(search.cancel);
-    auto emitted = twill::emit_kernel(program_source_of(known), kernel, {options_of(search), {}, 0},
+    auto emitted = twill::emit_kernel(whole_function_of(known), kernel, {options_of(search), {}, 0},
                                       watch.token());
     if (emitted.result.made) set(handle, std::move(emitted.result.made->program));
     text = std::move(emitted.text);

@@ -6,6 +6,7 @@
 #include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/partition_pins.hpp"
 #include "graph/ttgir/profile.hpp"
+#include "graph/ttgir/sequence.hpp"
 
 namespace twill {
 namespace {
@@ -74,6 +75,10 @@ const std::vector<std::string>& TritonLoop::warnings() const {
 
 std::shared_ptr<const ttgir::LoweredModule> TritonLoop::lowered(std::size_t k) const {
   return read_->ways[read_->way_of.at(k)];
+}
+
+std::vector<int> TritonLoop::sequence() const {
+  return ttgir::default_sequence(lowered()->module);
 }
 
 std::string TritonLoop::costs() const {

@@ -55,6 +55,9 @@ class TritonLoop {
   const std::vector<std::string>& warnings() const;
   /// What problems()[k] was read from, for program_source() (twill_emit.hpp).
   std::shared_ptr<const ttgir::LoweredModule> lowered(std::size_t k = 0) const;
+  /// Where the module's function is several loops one behind the other, each with a schedule: their
+  /// numbers, for ProgramSource::sequence. Else none.
+  std::vector<int> sequence() const;
   /// How each cost came about, of the first way: a line a node with its rule, formula and cycles.
   std::string costs() const;
   /// With TritonOptions::nest: the ops of problems()[k] that are in the inner loop, and how often

@@ -1,0 +1,111 @@
+// Functions of several loops one behind the other through the C++ interface.
+// tests/emit/emit_loops_test.py executes and compiles the text.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/include/twill_emit.hpp"
+#include "engine/include/twill_triton.hpp"
+#include "graph/io/file.hpp"
+#include "graph/ttgir/meaning.hpp"
+
+using namespace twill;
+
+namespace {
+
+std::string module_text() {
+  return read_file(TWILL_TEST_DATA "/ttgir/attention-causal-two-loops-hopper.ttgir");
+}
+
+EmittedKernel emitted(const std::string& text, const KernelOptions& how = {}) {
+  const TritonLoop chosen = read_triton(text, "module");
+  ProgramSource source = program_source(chosen);
+  for (const int loop : chosen.sequence()) {
+    TritonOptions options;
+    options.loop = loop;
+    options.sequence = true;
+    source.sequence.push_back(program_source(read_triton(text, "module", "", options)));
+  }
+  return emit_kernel(source, how);
+}
+
+/// The text with a line before the first one that has `mark`.
+std::string with_line(const std::string& mark, const std::string& line) {
+  std::string text = module_text();
+  const std::size_t found = text.find(mark);
+  REQUIRE(found != std::string::npos);
+  return text.insert(text.rfind('\n', found) + 1, line);
+}
+
+constexpr const char* kStore =
+    "    %half = arith.truncf %acc_7#2 : tensor<128x128xf32, #mma1> to tensor<128x128xf16, #mma1>\n"
+    "    %early = ttg.convert_layout %half : tensor<128x128xf16, #mma1> -> tensor<128x128xf16, "
+    "#blocked>\n"
+    "    tt.descriptor_store %o_desc[%q, %c0_i32], %early : !tt.tensordesc<128x128xf16, #shared>, "
+    "tensor<128x128xf16, #blocked>\n";
+
+}  // namespace
+
+TEST_CASE("causal attention in two loops is one kernel of two programs") {
+  CHECK(read_triton(module_text(), "module").sequence() == std::vector{0, 1});
+  const EmittedKernel made = emitted(module_text());
+  REQUIRE_MESSAGE(!made.text.empty(), made.result.why);
+  REQUIRE(made.loops.size() == 2);
+  for (const MadeProgram& loop : made.loops) {
+    CHECK(loop.program.status == "optimal");
+    CHECK(!program::judge(loop.program));
+    CHECK(loop.module_meaning->kernel.parts == 2);
+    // Alone it is not the function.
+    const auto alone = emit_program(loop);
+    const auto* no = std::get_if<program::Refusal>(&alone);
+    REQUIRE(no != nullptr);
+    CHECK(no->text.find("one of several loops") != std::string::npos);
+  }
+  for (const char* const part : {"Loop 1 of 2", "Loop 2 of 2", "def kernel(", "def loop_2(",
+                                 "acc_7_2_handed.store(", "acc_7_2_handed.load("})
+    CHECK_MESSAGE(made.text.find(part) != std::string::npos, part);
+}
+
+TEST_CASE("a loop that was asked for is not written without the others") {
+  TritonOptions options;
+  for (const int loop : {0, 1}) {
+    options.loop = loop;
+    const EmittedKernel one =
+        emit_kernel(program_source(read_triton(module_text(), "module", "", options)));
+    CHECK(one.text.empty());
+    CHECK(one.result.why.find("function: ") != std::string::npos);
+  }
+}
+
+TEST_CASE("what is not written of functions of several loops is refused") {
+  for (const char* const to : {"cuda", "ttgir-ws", "tilelang"})
+    CHECK(emitted(module_text(), {.to = to}).result.why.find("only Gluon is written") !=
+          std::string::npos);
+  const auto why = [](const std::string& text) {
+    const EmittedKernel none = emitted(text);
+    CHECK(none.text.empty());
+    return none.result.why;
+  };
+  const std::string second = "%acc_13:3 = scf.for", end = "tt.return";
+  // Both loops store to one argument: in which order they arrive nobody says.
+  CHECK(why(with_line(second, kStore)).find("stored to by one of its loops and used by another") !=
+        std::string::npos);
+  // A store in a branch behind them is no loop's.
+  CHECK(why(with_line(end,
+                      "    %some = arith.cmpi sgt, %length, %c0_i32 : i32\n    scf.if %some {\n" +
+                          std::string(kStore) + "    }\n"))
+            .find("is done by none of its loops") != std::string::npos);
+  // A branch makes what the second loop begins with: no loop hands it on.
+  std::string text = module_text();
+  const std::string vector = "tensor<128xf32, #ttg.slice<{dim = 1, parent = #mma}>>";
+  text.insert(text.find("    " + second),
+              "    %some = arith.cmpi sgt, %length, %c0_i32 : i32\n    %begin = scf.if %some -> (" +
+                  vector + ") {\n      scf.yield %acc_7#1 : " + vector +
+                  "\n    } else {\n      scf.yield %l : " + vector + "\n    }\n");
+  const std::string from = "%l_15 = %acc_7#1";
+  REQUIRE(text.rfind(from) != std::string::npos);
+  text.replace(text.rfind(from), from.size(), "%l_15 = %begin");
+  CHECK(why(text).find("scf.if") != std::string::npos);
+}
