@@ -552,6 +552,7 @@ class Planner {
   /// partition has what the others leave.)
   void share_registers() {
     if (plan_.legal.target == Target::hopper || plan_.launch.workers.empty()) return;
+    if (plan_.user != nullptr && plan_.user->parts > 1) return;  // (All loops do it together.)
     std::vector<Partition*> holders;
     for (Partition& one : plan_.launch.workers)
       if (one.registers >= kHoldsTiles) holders.push_back(&one);

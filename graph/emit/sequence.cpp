@@ -50,6 +50,42 @@ void same_registers(std::vector<Plan>& plans, int count) {
   each([](Partition& one, const int& all) { one.registers = all; });
 }
 
+std::optional<Refusal> fits(const std::vector<Plan>& plans) {
+  for (const Plan& plan : plans)
+    if (auto no = check_limits(with_idle(plan))) return no;
+  return std::nullopt;
+}
+
+/// What is left goes to warpgroups that hold tiles, and to the default partition where it does, as
+/// many registers for each (plan.cpp does that for one loop).
+void share_registers(std::vector<Plan>& plans, int count) {
+  const auto raise = [&](int group, int by) {  // (group `count`: the default partition)
+    bool holds = false;
+    for (Plan& plan : plans) {
+      const std::vector<int> groups = warpgroups(with_idle(plan));
+      const std::size_t own = plan.launch.workers.size();
+      const auto act = [&](Partition& one) {
+        holds |= one.registers >= kHoldsTiles;
+        one.registers += by;
+      };
+      if (group == count) act(plan.launch.first);
+      for (std::size_t k = 0; k < groups.size(); ++k)
+        if (groups[k] == group) act(k < own ? plan.launch.workers[k] : plan.idle[k - own]);
+    }
+    return holds;
+  };
+  for (bool more = true; more;) {
+    more = false;
+    for (int group = 0; group <= count; ++group) {
+      const bool most = group == count && plans.front().launch.first.registers >= kMostRegisters;
+      if (!most && raise(group, kRegisterStep) && !fits(plans))
+        more = true;
+      else if (!most)
+        raise(group, -kRegisterStep);
+    }
+  }
+}
+
 std::optional<Refusal> same_warps(std::vector<Plan>& plans) {
   int most = 0;
   for (const Plan& plan : plans) {
@@ -63,8 +99,8 @@ std::optional<Refusal> same_warps(std::vector<Plan>& plans) {
   for (Plan& plan : plans)
     for (int k = groups(plan); k < most; ++k) plan.idle.push_back({kGroup, kLeastRegisters});
   same_registers(plans, most);
-  for (const Plan& plan : plans)
-    if (auto no = check_limits(with_idle(plan))) return no;
+  if (auto no = fits(plans)) return no;
+  if (plans.front().legal.target == Target::blackwell) share_registers(plans, most);
   return std::nullopt;
 }
 
