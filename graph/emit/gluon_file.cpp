@@ -8,9 +8,9 @@
 namespace twill::emit {
 namespace {
 
-class FilePrinter {
+class GluonFilePrinter {
  public:
-  explicit FilePrinter(const GluonFile& file) : file_(file) {}
+  explicit GluonFilePrinter(const GluonFile& file) : file_(file) {}
 
   std::string about(const EmitOptions& options) {
     const std::size_t count = file_.plans.size();
@@ -205,15 +205,15 @@ class FilePrinter {
 }  // namespace
 
 std::string gluon_about(const GluonFile& file, const EmitOptions& options) {
-  return FilePrinter(file).about(options);
+  return GluonFilePrinter(file).about(options);
 }
 
 std::string gluon_head(const GluonFile& file, const std::string& about) {
-  return FilePrinter(file).head(about);
+  return GluonFilePrinter(file).head(about);
 }
 
 std::string gluon_definitions(const GluonFile& file) {
-  return FilePrinter(file).definitions();
+  return GluonFilePrinter(file).definitions();
 }
 
 }  // namespace twill::emit

@@ -14,7 +14,8 @@ inline constexpr int kMostThreads = 1'024;
 inline constexpr int kRegisterFile = 65'536;                      ///< of an SM
 inline constexpr int kLeastRegisters = 24, kMostRegisters = 240;  ///< of a thread
 inline constexpr int kRegisterStep = 8;                           ///< of setmaxnreg
-inline constexpr Amount kMostShared = 232'448;                    ///< bytes: 227 KiB
+inline constexpr Amount kBarrierBytes = 8;
+inline constexpr Amount kMostShared = 232'448;  ///< bytes: 227 KiB
 
 /// A group of warps with code of its own.
 struct Partition {

@@ -194,6 +194,8 @@ struct Plan {
   std::vector<int> final_chain(int store, int slot, std::int64_t columns) const;
 };
 
+Amount bytes_of(const ExtraBuffer& buffer);
+
 /// The name of its buffer in all loops of the sequence.
 std::string handed_name(const meaning::HandedTile& tile);
 

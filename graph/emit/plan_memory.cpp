@@ -16,14 +16,9 @@ using program::Program;
 using program::Refusal;
 using program::Storage;
 
-constexpr Amount kBarrierBytes = 8;
 // Of a barrier, with what an allocator may leave free around it.
 constexpr Amount kBarrierRoom = 128;
 constexpr Amount kLargePeriod = 1'024, kSmallPeriod = 128;
-
-Amount bytes(const ExtraBuffer& one) {
-  return meaning::elements(one.shape) * meaning::number_type(one.type)->bytes;
-}
 
 Amount rounded(Amount x, Amount period) {
   return (x + period - 1) / period * period;
@@ -87,9 +82,9 @@ class MemoryPlanner {
       all = storage.size >= kLargePeriod ? rounded(all + size, kLargePeriod)
                                          : all + rounded(size, kSmallPeriod);
     }
-    for (const auto& [v, one] : plan_.resident) all = rounded(all + bytes(one), kLargePeriod);
-    for (const auto& [v, one] : plan_.final_hand_over) all += rounded(bytes(one), kSmallPeriod);
-    for (const auto& [tile, one] : plan_.handed) all = rounded(all + bytes(one), kLargePeriod);
+    for (const auto& [v, one] : plan_.resident) all = rounded(all + bytes_of(one), kLargePeriod);
+    for (const auto& [v, one] : plan_.final_hand_over) all += rounded(bytes_of(one), kSmallPeriod);
+    for (const auto& [tile, one] : plan_.handed) all = rounded(all + bytes_of(one), kLargePeriod);
     return all;
   }
 
@@ -149,7 +144,7 @@ class MemoryPlanner {
       const int v = plan_.links.result[op];
       if (!stores_tile(v) || p_.ops[op].ending == program::Ending::transaction) continue;
       own_staging(v);
-      shared = rounded(shared + bytes(plan_.staging[v]), kLargePeriod);
+      shared = rounded(shared + bytes_of(plan_.staging[v]), kLargePeriod);
     }
     Amount all = 0;
     for (int v = m.after_begin; v < static_cast<int>(m.values.size()); ++v)

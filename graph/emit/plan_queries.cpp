@@ -4,12 +4,17 @@
 #include "graph/emit/element_text.hpp"
 #include "graph/emit/plan.hpp"
 #include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
 
 namespace twill::emit {
 
 using meaning::Function;
 using meaning::Operand;
 using program::Storage;
+
+Amount bytes_of(const ExtraBuffer& buffer) {
+  return meaning::elements(buffer.shape) * meaning::number_type(buffer.type)->bytes;
+}
 
 std::string handed_name(const meaning::HandedTile& tile) {
   const std::string wish = tile.name + "_handed";

@@ -8,7 +8,6 @@
 
 #include "graph/emit/limits.hpp"
 #include "graph/index.hpp"
-#include "graph/meaning/number_type.hpp"
 
 namespace twill::emit {
 namespace {
@@ -16,16 +15,11 @@ namespace {
 using program::Refusal;
 
 constexpr int kGroup = 4;  // warps
-constexpr Amount kBarrierBytes = 8;
 
 int groups(const Plan& plan) {
   int warps = 0;
   for (const Partition& one : plan.launch.workers) warps += one.warps;
   return (warps + kGroup - 1) / kGroup;
-}
-
-Amount bytes(const ExtraBuffer& one) {
-  return meaning::elements(one.shape) * meaning::number_type(one.type)->bytes;
 }
 
 Launch with_idle(const Plan& plan) {
@@ -124,7 +118,7 @@ std::optional<Refusal> passing(std::vector<Plan>& plans) {
     for (std::size_t k = live.first; k <= live.second; ++k) {
       const auto here = plans[k].handed.find(tile);
       if (here == plans[k].handed.end()) {
-        plans[k].launch.shared_bytes += bytes(one);
+        plans[k].launch.shared_bytes += bytes_of(one);
       } else if (here->second.shape != one.shape || here->second.type != one.type) {
         return Refusal{"function", one.name + " is of another type in another loop"};
       }

@@ -100,6 +100,13 @@ std::optional<Product> product_of(const Module& module, const Operation& op) {
   return product;
 }
 
+int function_of(const Module& module, int op) {
+  int function = op;
+  for (int around = module.parent(op); around != kNone; around = module.parent(around))
+    if (module.op(around).name.ends_with(".func")) function = around;
+  return function;
+}
+
 std::vector<LoopInfo> list_loops(const Module& module) {
   return Lister(module).run();
 }

@@ -32,6 +32,9 @@ std::optional<Product> product_of(const Module& module, const Operation& op);
 /// The scf.for loops in the order of the text.
 std::vector<LoopInfo> list_loops(const Module& module);
 
+/// The function that an op is in; the op itself where it is in none.
+int function_of(const Module& module, int op);
+
 /// Index into list_loops(): the one asked for; else, of those with tiles, the tt.warp_specialize
 /// loop; else, of the innermost loops, the one with the most MMA work (then the most ops on tiles,
 /// then the first). Throws InputError when there is no loop or no loop of that number.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "graph/error.hpp"
+#include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/op_class.hpp"
 
 namespace twill::ttgir {
@@ -115,17 +116,6 @@ void remove_schedule(Editor& editor, const Module& module, int loop) {
   };
   visit(visit, function);
 }
-
-namespace {
-
-int function_of(const Module& module, int loop) {
-  int function = loop;
-  for (int at = module.parent(loop); at != kNone; at = module.parent(at))
-    if (module.op(at).name.ends_with(".func")) function = at;
-  return function;
-}
-
-}  // namespace
 
 std::optional<std::pair<int, std::string>> lowered_already(const Module& module, int loop) {
   for (int at = module.parent(loop); at != kNone; at = module.parent(at))

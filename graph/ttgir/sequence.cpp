@@ -16,11 +16,6 @@ bool is_under(const Module& module, int op, int loop) {
   return false;
 }
 
-int function_of(const Module& module, int op) {
-  while (op != kNone && !module.op(op).name.ends_with(".func")) op = module.parent(op);
-  return op;
-}
-
 /// Does it do what cannot be repeated?
 bool has_schedule(const Module& module, int op) {
   const Operation& one = module.op(op);
