@@ -24,7 +24,10 @@ constexpr double kSlack = 1 + 0x1p-20;
 /// A number and what it may be wrong by.
 struct Near {
   double x = 0, e = 0;
+  double least = -kEndless;  ///< no execution has less, where that is known beside x and e
   double size() const { return std::abs(x) + e; }
+  /// No execution has less.
+  double lowest() const { return std::isfinite(e) ? std::max(least, x - e) : least; }
 };
 
 class Interpreter {
@@ -91,6 +94,7 @@ class Interpreter {
             static_cast<std::size_t>((one.first_row + r) * width + one.first_column + c);
         part.value.data.push_back(all.value.data[from]);
         part.error.data.push_back(all.error.data[from]);
+        if (!all.least.empty()) part.least.push_back(all.least[from]);
       }
     return part;
   }
@@ -101,8 +105,10 @@ class Interpreter {
     for (std::int64_t r = 0; r < all.value.shape[0]; ++r)
       for (std::int64_t c = 0; c < width; ++c) {
         if ((one.row >= 0 && one.row != r) || (one.column >= 0 && one.column != c)) continue;
-        part.value.data.push_back(all.value.data[static_cast<std::size_t>(r * width + c)]);
-        part.error.data.push_back(all.error.data[static_cast<std::size_t>(r * width + c)]);
+        const auto from = static_cast<std::size_t>(r * width + c);
+        part.value.data.push_back(all.value.data[from]);
+        part.error.data.push_back(all.error.data[from]);
+        if (!all.least.empty()) part.least.push_back(all.least[from]);
       }
     if (one.row < 0 || one.column < 0)
       part.value.shape.push_back(static_cast<std::int64_t>(part.value.data.size()));
@@ -133,6 +139,10 @@ class Interpreter {
         const Near one = element(value, in, k, i);
         result.value.data[k] = one.x;
         result.error.data[k] = one.e;
+        // (Kept where it says more than the two.)
+        if (std::isfinite(one.e) || !(one.least > -kEndless)) continue;
+        result.least.resize(count, -kEndless);
+        result.least[k] = one.least;
       }
     if (value.function == Function::product && value.type == "i32")
       no_overflow(result);
@@ -198,6 +208,15 @@ class Interpreter {
   static void round(const std::string& name, Bounded& result) {
     const NumberType &type = *number_type(name), &single = *number_type("f32");
     const double wide = type.name == "f64" ? type.unit() : single.unit();
+    for (double& least : result.least) {
+      if (!(least >= 0) || type.precision == 0) {
+        least = -kEndless;
+        continue;
+      }
+      least = std::min({least, type.largest, single.largest});
+      least -= (2 * (wide + type.unit()) + (kSlack - 1)) * least + single.tiny() + type.tiny();
+      least = std::max(least, 0.0);
+    }
     for (std::size_t k = 0; k < result.value.data.size(); ++k) {
       const double x = result.value.data[k];
       double& e = result.error.data[k];
@@ -215,7 +234,17 @@ class Interpreter {
       const double times = type.name == "tf32" ? 2 : 1;
       if (type.name != "f32" && type.name != "f64") e += times * (type.unit() * size + type.tiny());
       e *= kSlack;
-      if (!(std::abs(x) + e <= type.largest)) e = kEndless;
+      if (std::abs(x) + e <= type.largest) continue;
+      // What is too large for a real number of 8 bits becomes the largest.
+      if (type.bytes == 1 && type.precision > 0 && std::isfinite(e)) {
+        e = std::max(e, std::abs(x) - type.largest);
+        continue;
+      }
+      if (std::isfinite(e) && x - e > 0) {  // (It may be infinite, but not small.)
+        result.least.resize(result.value.data.size(), -kEndless);
+        result.least[k] = std::min(x - e, type.largest);
+      }
+      e = kEndless;
     }
   }
 
@@ -260,7 +289,7 @@ class Interpreter {
   }
 
   static Near pick(const Bounded& from, std::size_t k) {
-    return {from.value.data[k], from.error.data[k]};
+    return {from.value.data[k], from.error.data[k], from.least.empty() ? -kEndless : from.least[k]};
   }
 
   Near element(const Value& value, const std::vector<Bounded>& in, std::size_t k, int i) const {
@@ -373,7 +402,9 @@ class Interpreter {
   }
 
   static Near negative(const Near& a) { return {-a.x, a.e}; }
-  static Near sum(const Near& a, const Near& b) { return {a.x + b.x, a.e + b.e}; }
+  static Near sum(const Near& a, const Near& b) {
+    return {a.x + b.x, a.e + b.e, a.lowest() + b.lowest()};
+  }
   /// The larger of the two may be no less than either at its least.
   static Near larger(const Near& a, const Near& b) {
     if (std::isnan(a.x) || std::isnan(b.x)) return {std::isnan(a.x) ? a.x : b.x, kEndless};
@@ -385,12 +416,15 @@ class Interpreter {
   static Near times(const Near& a, const Near& b) {
     // 0 times infinite errors are none: an exact 0 stays 0.
     const auto part = [](double size, double e) { return size == 0 || e == 0 ? 0 : size * e; };
-    return {a.x * b.x, part(std::abs(a.x), b.e) + part(std::abs(b.x), a.e) + part(a.e, b.e)};
+    const double x = a.lowest(), y = b.lowest();
+    return {a.x * b.x, part(std::abs(a.x), b.e) + part(std::abs(b.x), a.e) + part(a.e, b.e),
+            x >= 0 && y >= 0 ? (x == 0 || y == 0 ? 0 : x * y) : -kEndless};
   }
   /// Three ulps of f32 are granted to the function itself.
   static Near power(const Near& a) {
     const double x = std::exp2(a.x);
-    return {x, x * std::expm1(a.e * std::log(2.0)) + 0x1p-22 * x};
+    const double least = std::isnan(a.lowest()) ? 0 : std::exp2(a.lowest()) * (1 - 0x1p-21);
+    return {x, x * std::expm1(a.e * std::log(2.0)) + 0x1p-22 * x, least};
   }
   static Near logarithm(const Near& a) {
     if (a.x == 0 && a.e == 0) return {-kEndless, 0};
@@ -413,15 +447,22 @@ class Interpreter {
   static Near inverse(const Near& a) {
     const double x = 1 / a.x;
     if (a.e == 0) return {x, 0x1p-22 * std::abs(x)};
-    if (std::abs(a.x) <= a.e) return {x, kEndless};
-    return {x, a.e / (std::abs(a.x) * (std::abs(a.x) - a.e)) + 0x1p-22 * std::abs(x)};
+    // (A number of at least L > 0, which may have become infinite, gives 0 to 1 / L.)
+    const double least = a.lowest();
+    const double between =
+        least > 0 && x >= 0 ? std::max(1 / least - x, x) + 0x1p-22 / least : kEndless;
+    if (std::abs(a.x) <= a.e) return {x, between, least > 0 ? 0 : -kEndless};
+    return {
+        x, std::min(between, a.e / (std::abs(a.x) * (std::abs(a.x) - a.e)) + 0x1p-22 * std::abs(x)),
+        least > 0 ? 0 : -kEndless};
   }
 
   /// (The product of the two bounds; the value is that of one division.)
   static Near quotient(const Near& a, const Near& b) {
     const double x = a.x / b.x;
     if (a.x == 0 && a.e == 0 && std::abs(b.x) > b.e) return {x, 0};
-    return {x, times(a, inverse(b)).e};
+    const Near result = times(a, inverse(b));
+    return {x, result.e, result.least};
   }
 
   /// In whatever order the terms are added.

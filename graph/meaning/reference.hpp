@@ -24,9 +24,11 @@ using TensorTiles = std::vector<std::vector<Numbers>>;
 /// Numbers of the type of each tensor, spread over its range, the same for a seed everywhere.
 TensorTiles seeded_inputs(const Meaning& meaning, int n, std::uint64_t seed);
 
-/// An element may be wrong by so much; infinite where nothing can be said.
+/// An element may be wrong by so much; infinite where nothing can be said but, perhaps, that no
+/// execution has less than `least`: what is too large for its type, whose inverse is near 0.
 struct Bounded {
   Numbers value, error;
+  std::vector<double> least = {};  ///< per element; empty = none is known
 };
 
 /// Per tensor that is stored to, its tiles. `inputs` as seeded_inputs().

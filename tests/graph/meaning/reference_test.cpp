@@ -309,6 +309,77 @@ TEST_CASE("comparisons, and what they choose, where an error may decide") {
   CHECK(meaning::reference(m, 1, inputs)[2][0].error.data[1] == 0);
 }
 
+TEST_CASE("what is too large for its type: its inverse is near 0, and in eight bits the largest") {
+  using meaning::Function;
+  constexpr std::int64_t kCount = 512;
+  // 2^(a a) is beyond f32 for many a; the gate is a / (1 + 2^(a a)).
+  meaning::Meaning m;
+  for (const char* const name : {"A", "gate", "inverse", "open", "bytes"})
+    m.tensors.push_back({name, {kCount}, "f32", -2, 2});
+  m.tensors.back().type = "f8";
+  const auto operand = [](int v, double number = 0) {
+    meaning::Operand one;
+    one.value = v;
+    one.number = number;
+    return one;
+  };
+  const auto add = [&](Function f, std::vector<meaning::Operand> operands, int tensor = -1) {
+    meaning::Value one;
+    one.id = "v" + std::to_string(m.values.size());
+    one.tile = one.shape = {kCount};
+    one.type = tensor < 0 ? "f32" : m.tensors[static_cast<std::size_t>(tensor)].type;
+    one.function = f;
+    one.operands = std::move(operands);
+    one.tensor = tensor;
+    m.values.push_back(one);
+    return static_cast<int>(m.values.size()) - 1;
+  };
+  const int a = add(Function::load, {}, 0);
+  const int square = add(Function::mul, {operand(a), operand(a)});
+  const int power = add(Function::exp2, {operand(square)});
+  const int more = add(Function::add, {operand(power), operand(-1, 1)});
+  const int gate = add(Function::div, {operand(a), operand(more)});
+  const int inverse = add(Function::reciprocal, {operand(more)});
+  // Of either sign: nothing is known of its inverse.
+  const int less = add(Function::sub, {operand(-1, 1), operand(power)});
+  const int open = add(Function::reciprocal, {operand(less)});
+  const int large = add(Function::mul, {operand(a), operand(-1, 30)});
+  add(Function::store, {operand(gate)}, 1);
+  add(Function::store, {operand(inverse)}, 2);
+  add(Function::store, {operand(open)}, 3);
+  add(Function::store, {operand(large)}, 4);
+  m.after_begin = static_cast<int>(m.values.size());
+  Numbers in{{kCount}, {}};
+  for (std::int64_t k = 0; k < kCount; ++k)
+    in.data.push_back(static_cast<float>(static_cast<double>(k) / 12 - 20.03));
+  const TensorTiles inputs = {{in}, {}, {}, {}, {}};
+  const auto all = meaning::reference(m, 1, inputs);
+  // Step by step in the types.
+  std::vector<Numbers> made;
+  for (const meaning::Value& value : m.values) {
+    std::vector<Numbers> of;
+    for (const meaning::Operand& one : value.operands)
+      of.push_back(one.value < 0 ? Numbers{{}, {one.number}}
+                                 : made[static_cast<std::size_t>(one.value)]);
+    made.push_back(value.function == Function::load ? in : meaning::evaluate(value, of, 0));
+  }
+  int beyond = 0, clamped = 0;
+  for (std::size_t k = 0; k < kCount; ++k) {
+    for (const std::size_t t : {1, 2, 4}) {
+      const double bound = all[t][0].error.data[k], right = all[t][0].value.data[k];
+      CHECK(std::isfinite(bound));
+      CHECK(std::abs(made[made.size() - 5 + t].data[k] - right) <= bound);
+    }
+    if (!std::isinf(made[static_cast<std::size_t>(power)].data[k])) continue;
+    ++beyond;
+    CHECK(all[2][0].error.data[k] < 0x1p-120);
+    CHECK(std::isinf(all[3][0].error.data[k]));
+    clamped += std::abs(made.back().data[k]) == 448 ? 1 : 0;
+  }
+  CHECK(beyond > 100);
+  CHECK(clamped > 50);
+}
+
 TEST_CASE("a histogram counts what is one of its places") {
   meaning::Value value;
   value.type = "i32";
