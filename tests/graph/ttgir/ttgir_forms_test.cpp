@@ -308,17 +308,21 @@ TEST_CASE("buffers for loads: named in the loop, or before it") {
   for (const Input& input : inputs()) {
     CAPTURE(input.name);
     std::vector<std::string> lines;
-    std::set<std::string> loads;
+    std::set<std::string> loads, buffers;
+    bool met = false;  // buffers of two loops have one name, which before them both is none
     std::vector<std::size_t> loops;  // lines of the loops around, by their indentation
     std::istringstream text(input.text);
     for (std::string line; std::getline(text, line); lines.push_back(line)) {
+      const std::size_t indented = line.find_first_not_of(' ');
+      while (!loops.empty() && indented <= lines[loops.back()].find_first_not_of(' '))
+        loops.pop_back();
       if (line.find("scf.for") != line.npos) loops.push_back(lines.size());
       if (line.find("tt.descriptor_load") != line.npos || line.find(" = tt.load") != line.npos)
         loads.insert(line.substr(line.find('%'), line.find(' ', line.find('%')) - line.find('%')));
       std::smatch part;
-      if (loops.empty() || !std::regex_match(line, part, kLine) || !loads.contains(part[3]) ||
-          line.find_first_not_of(' ') <= lines[loops.back()].find_first_not_of(' '))
+      if (loops.empty() || !std::regex_match(line, part, kLine) || !loads.contains(part[3]))
         continue;
+      met = met || !buffers.insert(part[2]).second;
       std::string type = part[5];
       if (type.find(", mutable") == type.npos) type.insert(type.size() - 1, ", mutable");
       lines[loops.front()].insert(
@@ -329,7 +333,7 @@ TEST_CASE("buffers for loads: named in the loop, or before it") {
     }
     std::string moved;
     for (const std::string& line : lines) moved += line + "\n";
-    CHECK(problems(input, moved) == problems(input, input.text));
+    if (!met) CHECK(problems(input, moved) == problems(input, input.text));
   }
   CHECK(hoisted > 20);
 }
