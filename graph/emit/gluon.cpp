@@ -39,9 +39,6 @@ class LoopPrinter {
     std::string functions;
     for (std::size_t k = 0; k < slots.size(); ++k)
       functions += function(plan_.partitions[k], slots[k]);
-    if (!plan_.idle.empty() && part_ == 0)
-      functions +=
-          "\n\n@gluon.jit\ndef slot_idle():  # so that all loops have as many warps\n    pass\n";
     kernel(slots);
     return functions + text_;
   }
@@ -530,6 +527,8 @@ GluonKernel written(const std::vector<const Plan*>& plans, const EmitOptions& op
   // What calls a loop stands behind it.
   std::string functions;
   GluonKernel made;
+  if (std::any_of(plans.begin(), plans.end(), [](const Plan* one) { return !one->idle.empty(); }))
+    functions = "\n\n@gluon.jit\ndef slot_idle():\n    pass  # all loops have as many warps\n";
   for (std::size_t part = plans.size(); part-- > 0;) {
     LoopPrinter printer(file, part);
     functions += printer.run();
