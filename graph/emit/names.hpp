@@ -27,6 +27,9 @@ class Names {
   std::set<std::string> used_;
 };
 
+/// Names that the emitted Python files use themselves.
+std::set<std::string> words_of_gluon_files();
+
 /// Is it [A-Za-z][A-Za-z0-9_]* of at most 40 characters and no word of Python?
 bool is_plain_name(std::string_view text);
 

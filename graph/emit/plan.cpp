@@ -73,7 +73,7 @@ class Planner {
  private:
   /// Words that the file itself uses, and what loops of a sequence share.
   static std::set<std::string> reserved(const EmitOptions& options) {
-    std::set<std::string> words = reserved_words();
+    std::set<std::string> words = words_of_gluon_files();
     if (options.user == nullptr || options.user->parts == 1) return words;
     words.insert("slot_idle");
     for (int part = 0; part < options.user->parts; ++part)
@@ -81,82 +81,6 @@ class Planner {
     for (const meaning::Place& place : options.user->places)
       if (place.handed) words.insert(handed_name(*place.handed));
     return words;
-  }
-  static std::set<std::string> reserved_words() {
-    return {"gl",
-            "gluon",
-            "tma",
-            "mbarrier",
-            "torch",
-            "triton",
-            "sys",
-            "math",
-            "n",
-            "i",
-            "kernel",
-            "reference",
-            "main",
-            "check",
-            "batch",
-            "DEPTH",
-            "TRIPS",
-            "tensor_memory",
-            "tcgen05_mma",
-            "tcgen05_commit",
-            "async_copy",
-            "warpgroup_mma",
-            "warpgroup_mma_wait",
-            "warpgroup_mma_init",
-            "fence_async_shared",
-            "TensorDescriptor",
-            "tensor_memory_descriptor",
-            "TensorMemoryLayout",
-            "allocate_tensor_memory",
-            "zero",
-            "part",
-            "rows",
-            "columns",
-            "column",
-            "grid",
-            "block_0",
-            "block_1",
-            "ring_k",
-            "AXES",
-            "TENSORS",
-            "launch",
-            "tile",
-            "first",
-            "turn",
-            "anew",
-            "add_up",
-            "ADDED",
-            "CAPABILITY",
-            "OUTPUTS",
-            "VECTOR",
-            "random_inputs",
-            "itertools",
-            "reference_block",
-            "check_against_reference",
-            "time_it",
-            "load",
-            "store",
-            "os",
-            "descriptor",
-            "given",
-            "grid",
-            "BLOCKS",
-            "WARPS",
-            "UserKernel",
-            "T",
-            "tilelang",
-            "functools",
-            "build",
-            "compiled",
-            "do_bench",
-            "loop",
-            "batches",
-            "blocks_0",
-            "blocks_1"};
   }
 
   /// The whole file sees it: it is no local name of the host's code.

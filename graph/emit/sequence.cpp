@@ -7,6 +7,7 @@
 #include <string>
 
 #include "graph/emit/limits.hpp"
+#include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
 
 namespace twill::emit {
@@ -138,7 +139,8 @@ std::optional<Refusal> apart(const std::vector<Plan>& plans) {
         if (parameter < 0) continue;
         const auto here = [&](const auto& place) { return place.parameter == parameter; };
         if (std::any_of(b.user->places.begin(), b.user->places.end(), here) ||
-            std::any_of(b.user->loaded.begin(), b.user->loaded.end(), here))
+            std::any_of(b.user->loaded.begin(), b.user->loaded.end(), here) ||
+            loaded_earlier(*b.user, parameter))
           return Refusal{"tensors", "argument " + a.user->parameters[at(parameter)].name +
                                         " is stored to by one of its loops and used by another"};
       }

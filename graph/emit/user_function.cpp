@@ -113,7 +113,8 @@ std::string in_one(const Plan& plan) {
   return copies == 1 ? "" : ", " + std::to_string(copies) + " of the function's in one";
 }
 
-/// Does a loop before the loop, or one before that, load from behind a parameter?
+}  // namespace
+
 bool loaded_earlier(const meaning::UserKernel& user, int parameter) {
   for (const meaning::EarlierLoop& one : user.earlier) {
     const auto from = [&](const auto& where) { return where.parameter == parameter; };
@@ -124,8 +125,6 @@ bool loaded_earlier(const meaning::UserKernel& user, int parameter) {
   }
   return false;
 }
-
-}  // namespace
 
 Index simple(Index index) {
   for (Index& one : index.of) one = simple(std::move(one));

@@ -17,6 +17,10 @@ namespace twill::emit {
 std::variant<Axes, program::Refusal> user_tensors(const meaning::Meaning& meaning,
                                                   const meaning::UserKernel& user);
 
+/// Does a loop that slots repeat (UserKernel::earlier), or one before that, load from behind a
+/// parameter?
+bool loaded_earlier(const meaning::UserKernel& user, int parameter);
+
 /// Where tile i of a tensor begins, in one dimension: a variable of the kernel or a number, and
 /// elements from tile to tile.
 struct UserCoordinate {

@@ -97,6 +97,28 @@ TEST_CASE("what is not written of functions of several loops is refused") {
                       "    %some = arith.cmpi sgt, %length, %c0_i32 : i32\n    scf.if %some {\n" +
                           std::string(kStore) + "    }\n"))
             .find("is done by none of its loops") != std::string::npos);
+  // A loop that slots repeat loads what the first one has stored.
+  const std::string sums = "tensor<128xf32, #ttg.slice<{dim = 1, parent = #mma}>>";
+  const std::string pointers = "tensor<128x!tt.ptr<f32>, #ttg.slice<{dim = 1, parent = #mma}>>";
+  const std::string places = "tensor<128xi32, #ttg.slice<{dim = 1, parent = #mma}>>";
+  const std::string at_rows = " = tt.splat %x_ptr : !tt.ptr<f32> -> " + pointers;
+  std::string repeated = with_line(
+      second,
+      "    %xs" + at_rows + "\n    %at = tt.addptr %xs, %rows_4 : " + pointers + ", " + places +
+          "\n    tt.store %at, %acc_7#0 : " + pointers +
+          "\n    %more = scf.for %j = %c0_i32 to %length step %c64_i32 iter_args(%sum = %l) -> (" +
+          sums + ")  : i32 {\n      %x = tt.load %at : " + pointers +
+          "\n      %next = arith.addf %sum, %x : " + sums + "\n      scf.yield %next : " + sums +
+          "\n    }\n");
+  const std::string last = "    %1 = tt.expand_dims %acc_13#1", argument = "%scale: f32";
+  REQUIRE(repeated.find(last) != std::string::npos);
+  repeated.replace(
+      repeated.find(last), last.size(),
+      "    %both = arith.addf %acc_13#1, %more : " + sums + "\n    %1 = tt.expand_dims %both");
+  REQUIRE(repeated.find(argument) != std::string::npos);
+  repeated.insert(repeated.find(argument), "%x_ptr: !tt.ptr<f32>, ");
+  CHECK(why(repeated).find("argument x_ptr is stored to by one of its loops and used by another") !=
+        std::string::npos);
   // A branch makes what the second loop begins with: no loop hands it on.
   std::string text = module_text();
   const std::string vector = "tensor<128xf32, #ttg.slice<{dim = 1, parent = #mma}>>";
