@@ -16,13 +16,12 @@ Expression SlotPrinter::from_earlier(int v) {
   const std::string& name = plan_.variable[at(v)];
   if (early_.contains(v)) return {name, layout, value.type};
   if (!repeated_->loops.contains(loop.id)) {
-    const auto made =
-        std::make_shared<SlotPrinter>(plan_.earlier[at(place.earlier)], slot_, needs_);
+    auto made = std::make_unique<SlotPrinter>(plan_.earlier[at(place.earlier)], slot_, needs_);
     made->repeated_ = repeated_;
     made->repeat();
     text_ += made->text_;
     used_.merge(made->used_);
-    repeated_->loops[loop.id] = made;
+    repeated_->loops[loop.id] = std::move(made);
   }
   // (It may be written for another loop: both have read it alike.)
   SlotPrinter& from = *repeated_->loops[loop.id];

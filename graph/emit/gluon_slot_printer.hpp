@@ -277,9 +277,10 @@ class SlotPrinter {
   std::map<int, Expression> chain_;
   std::set<int> early_;  ///< values from before the loop whose lines are written
   struct Repeated {
-    std::map<int, std::shared_ptr<SlotPrinter>> loops;  ///< by EarlierLoop::id
+    std::map<int, std::unique_ptr<SlotPrinter>> loops;  ///< by EarlierLoop::id
   };
-  std::shared_ptr<Repeated> repeated_ = std::make_shared<Repeated>();  ///< of all in the slot
+  std::unique_ptr<Repeated> own_ = std::make_unique<Repeated>();
+  Repeated* repeated_ = own_.get();  ///< of all in the slot: its own, or that of who repeats it
   std::set<int> kept_;     ///< of an earlier loop: values read when they have been made anew
   std::set<int> numbers_;  ///< and numbers that no op runs, since the op began
   int depth_ = 1;          ///< of the op
