@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "graph/emit/cuda_slot_printer.hpp"
+#include "graph/emit/in_flight.hpp"
 #include "graph/emit/register_pressure.hpp"
 
 namespace twill::emit {
@@ -318,7 +319,8 @@ void CudaSlotPrinter::steady(int in) {
       print(in + 1, code_.code.steady[k]);
       if (flights_.empty()) empty_after_.push_back(static_cast<int>(k));
     }
-    const std::vector<CudaFlight> again = moved(flights_, 1);
+    std::vector<CudaFlight> again = moved(flights_, 1);
+    mark_certain(again, entry);
     const CudaFences more = either(due, fences_);
     same = again == begin && more == due;
     begin = again;

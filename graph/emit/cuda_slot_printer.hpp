@@ -22,8 +22,9 @@ namespace twill::emit {
 struct CudaFlight {
   int op = 0;  ///< of the given program
   int iteration = 0;
-  std::string result;  ///< registers that it writes
-  std::string left;    ///< registers that it reads; "" = none
+  std::string result;   ///< registers that it writes
+  std::string left;     ///< registers that it reads; "" = none
+  bool certain = true;  ///< false: where the loop has just begun it may not have been issued
   bool operator==(const CudaFlight&) const = default;
 };
 

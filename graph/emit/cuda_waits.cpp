@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/emit/cuda_slot_printer.hpp"
+#include "graph/emit/in_flight.hpp"
 
 namespace twill::emit {
 
@@ -54,6 +55,8 @@ void CudaSlotPrinter::wait(int depth, const Step& step) {
 }
 
 void CudaSlotPrinter::end_flights(int depth, std::size_t last, const std::string& comment) {
+  const std::size_t left = left_in_flight(flights_, last);
+  last = flights_.size() - left - 1;
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
@@ -69,7 +72,7 @@ void CudaSlotPrinter::end_flights(int depth, std::size_t last, const std::string
   }
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  const std::string pending = std::to_string(flights_.size() - 1 - last);
+  const std::string pending = std::to_string(left);
   line(depth,
        narrow() ? "bulk_wait_read<" + pending + ">();"
                 : "end_products<" + pending + ">(" + list + ");",

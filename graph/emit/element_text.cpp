@@ -262,8 +262,6 @@ std::string element_mask(const Plan& plan, const Value& value, const ElementName
   std::string all;
   const std::vector<BoundTerms> bounds = bounds_of(plan, value);
   for (const BoundTerms& one : bounds) {
-    if (one.row == 0 && one.column == 0)
-      throw Refusal{"op", value.id + " is moved as a whole or not at all: not emitted yet"};
     Terms left, right;
     const auto add = [&](Index::Kind kind, std::int64_t factor) {
       if (factor > 0) left.add(Index::make(kind), factor);
@@ -281,7 +279,14 @@ std::string element_mask(const Plan& plan, const Value& value, const ElementName
     // left + rest >= right: compared as x < y where that has nothing else on one side, so that
     // Triton sees which neighbours are let through together.
     std::string text;
-    if (left.all.empty()) {
+    if (left.all.empty() && right.all.empty()) {
+      // As a whole or not at all: what is added on the left, what is taken away on the right.
+      for (const auto& [index, factor] : rest.all)
+        (factor > 0 ? left : right).add(index, std::abs(factor));
+      (left.all.empty() ? left : right).rest = left.all.empty() ? rest.rest : -rest.rest;
+      const std::string what = text_of(plan, left, names), limit = text_of(plan, right, names);
+      text = (what.empty() ? "0" : what) + " >= " + (limit.empty() ? "0" : limit);
+    } else if (left.all.empty()) {
       ++rest.rest;
       const std::string what = text_of(plan, right, names), limit = text_of(plan, rest, names);
       text = (what.empty() ? "0" : what) + " < " + (limit.empty() ? "0" : limit);

@@ -97,7 +97,7 @@ void SlotPrinter::issue_store(int depth, int op, const Value& value, Iteration i
   line(depth, std::string(plan_.adds(value.tensor) ? "tma.async_atomic_add(" : "tma.async_store(") +
                   use(host(value.tensor) + "_desc") + ", " + coordinates(value.tensor, factor(it)) +
                   ", " + from + ")");
-  state_.stores.emplace_back(op, it.offset);
+  state_.stores.push_back({op, it.offset});
 }
 
 void SlotPrinter::store_registers(int depth, int op, const Value& value, Iteration it) {
@@ -115,12 +115,13 @@ void SlotPrinter::store_registers(int depth, int op, const Value& value, Iterati
 
 void SlotPrinter::wait_store(int depth, int op, int iteration, const std::string& comment) {
   auto& all = state_.stores;
-  const auto found = std::find(all.begin(), all.end(), std::pair(op, iteration));
+  const auto found = std::find_if(all.begin(), all.end(), [&](const StoreInFlight& store) {
+    return store.op == op && store.iteration == iteration;
+  });
   if (found == all.end()) return;  // another wait was for it, too
-  const auto ended = found - all.begin() + 1;
-  line(depth, "tma.store_wait(" + std::to_string(static_cast<std::ptrdiff_t>(all.size()) - ended) +
-                  ")" + comment);
-  all.erase(all.begin(), all.begin() + ended);
+  const std::size_t left = left_in_flight(all, static_cast<std::size_t>(found - all.begin()));
+  line(depth, "tma.store_wait(" + std::to_string(left) + ")" + comment);
+  all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(left));
 }
 
 }  // namespace twill::emit

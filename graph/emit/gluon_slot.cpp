@@ -212,7 +212,7 @@ void SlotPrinter::loop() {
 
 SlotState SlotPrinter::moved(SlotState state, int by) {
   for (ProductInFlight& flight : state.flights) flight.iteration -= by;
-  for (auto& [op, iteration] : state.stores) iteration -= by;
+  for (StoreInFlight& store : state.stores) store.iteration -= by;
   return state;
 }
 
@@ -229,12 +229,13 @@ void SlotPrinter::steady(int in) {
     SlotState again = moved(state_, 1);
     again.defined = entry.defined;
     again.reads.clear();
+    mark_certain(again.flights, entry.flights);
+    mark_certain(again.stores, entry.stores);
     const bool same = again.flights == begin.flights && again.token == begin.token &&
                       again.stores == begin.stores;
     begin = again;
     if (same) break;
   }
-  const SlotState end = state_;
   const std::string body = text_;
   text_ = kept;
   // Variables have one type wherever the loop begins.
@@ -267,7 +268,7 @@ void SlotPrinter::steady(int in) {
   line(in, code_->depth > 0 ? "for i in range(n - " + std::to_string(code_->depth) + "):"
                             : std::string("for i in range(n):"));
   text_ += body;
-  state_ = moved(end, code_->depth + 1);
+  state_ = moved(begin, code_->depth);  // (it may not have run)
   state_.defined = defined;
   state_.reads = entry.reads;
   // (i is n - depth - 1 at the end of the loop, so i + k is n - 1 - (depth - k).)

@@ -13,6 +13,7 @@
 
 #include "graph/emit/gluon_slot.hpp"
 #include "graph/emit/gluon_values.hpp"
+#include "graph/emit/in_flight.hpp"
 #include "graph/index.hpp"
 
 namespace twill::emit {
@@ -21,15 +22,22 @@ namespace twill::emit {
 struct ProductInFlight {
   int op = 0;  ///< of the given program
   int iteration = 0;
-  bool taken = false;  ///< another product adds to its registers: they have that one's name
-  std::string left;    ///< registers that it reads, to be kept until it has ended; "" = none
+  bool taken = false;   ///< another product adds to its registers: they have that one's name
+  std::string left;     ///< registers that it reads, to be kept until it has ended; "" = none
+  bool certain = true;  ///< false: where the loop has just begun it may not have been issued
   bool operator==(const ProductInFlight&) const = default;
+};
+
+struct StoreInFlight {
+  int op = 0, iteration = 0;  ///< likewise
+  bool certain = true;
+  bool operator==(const StoreInFlight&) const = default;
 };
 
 /// What is known where the text has come to; iterations are counted from the block's own base.
 struct SlotState {
   std::vector<ProductInFlight> flights;
-  std::vector<std::pair<int, int>> stores;  ///< bulk stores in flight: op and iteration
+  std::vector<StoreInFlight> stores;  ///< bulk ones
   std::map<int, bool> token;  ///< per op whose result is a product in registers: not waited for yet
   std::set<std::string> defined;
   /// Of this block, loads of a place in tensor memory since the slot last wrote there.

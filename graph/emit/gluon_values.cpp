@@ -1,7 +1,9 @@
 #include "graph/emit/gluon_values.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "graph/emit/register_tile.hpp"
 #include "graph/index.hpp"
@@ -304,13 +306,54 @@ std::string ValuePrinter::converted(const Expression& from, const Layout& to) co
   return "gl.convert_layout(" + from.text + ", " + text_of(to) + ")";
 }
 
+std::string ValuePrinter::placed(const Value& value, std::size_t k, const Expression& one,
+                                 const Layout& layout) const {
+  if (one.layout.kind == Layout::none) return one.text;
+  if (one.layout.kind == Layout::matrix && layout.kind != Layout::matrix)
+    throw Refusal{"operand", value.id + " has a matrix as operand and is none"};
+  if (one.layout.kind == Layout::matrix || layout.kind != Layout::matrix)
+    return converted(one, layout);
+  const bool along = !value.operands.empty() && value.operands[k].along_columns;
+  const Layout part{along ? Layout::of_columns : Layout::of_rows, layout.rows, layout.columns};
+  return converted(one, part) + (along ? "[None, :]" : "[:, None]");
+}
+
+Expression ValuePrinter::compared(const Value& value, const std::vector<Expression>& in,
+                                  const Layout& layout) const {
+  const auto refuse = [&](const std::string& what) {
+    throw Refusal{"op", value.id + " compares " + what + ": no text is written for it"};
+  };
+  if (value.type != "i32") refuse("into another type than i32");
+  if (in[0].type.empty() && in[1].type.empty()) refuse("two numbers");
+  const bool integers = in[0].type == "i32" || in[1].type == "i32";
+  std::array<std::string, 2> text;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Operand& one = value.operands[k];
+    if (in[k].type == "i8" || (integers && !in[k].type.empty() && in[k].type != "i32"))
+      refuse("numbers of types " + in[0].type + " and " + in[1].type);
+    text[k] = placed(value, k, in[k], layout);
+    if (!integers && !in[k].type.empty() && in[k].type != "f32") text[k] += ".to(gl.float32)";
+    if (!integers || !in[k].type.empty()) continue;
+    // (A constant of the user's is of the type that it has there.)
+    if (!one.constant.empty() || one.number != std::nearbyint(one.number) ||
+        std::abs(one.number) > std::numeric_limits<std::int32_t>::max())
+      refuse("an integer with no whole number");
+    text[k] = std::to_string(static_cast<std::int64_t>(one.number));
+  }
+  const char* sign = value.function == Function::greater    ? " > "
+                     : value.function == Function::at_least ? " >= "
+                     : value.function == Function::equal    ? " == "
+                                                            : " != ";
+  return {"(" + text[0] + sign + text[1] + ").to(gl.int32)", layout, value.type};
+}
+
 Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, const Layout& layout,
                                   const std::string& iteration) const {
   const Value& value = plan_.meaning->values[at(v)];
   const std::string type = gluon_type(value.type);
   // (Arithmetic is in f32, which has not all integers: there are places, masks of 0 and 1, and
   // copies.)
-  const bool exact = value.function == Function::places ||
+  const bool exact = value.function == Function::places || meaning::is_comparison(value.function) ||
                      (value.function == Function::copy && in[0].type == value.type) ||
                      (value.function == Function::within &&
                       std::all_of(value.operands.begin(), value.operands.end(),
@@ -319,21 +362,8 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     throw Refusal{"type", value.id + " is of type " + value.type};
   // An operand as the function takes it: in f32, in the layout of the result.
   const auto x = [&](std::size_t k) {
-    const Expression& one = in[k];
-    std::string text = one.text;
-    if (one.layout.kind == Layout::matrix) {
-      if (layout.kind != Layout::matrix)
-        throw Refusal{"operand", value.id + " has a matrix as operand and is none"};
-      text = converted(one, layout);
-    } else if (one.layout.kind != Layout::none && layout.kind == Layout::matrix) {
-      const bool along = !value.operands.empty() && value.operands[k].along_columns;
-      const Layout part{along ? Layout::of_columns : Layout::of_rows, layout.rows, layout.columns};
-      text = converted(one, part) + (along ? "[None, :]" : "[:, None]");
-    } else if (one.layout.kind != Layout::none) {
-      text = converted(one, layout);
-    }
-    if (!one.type.empty() && one.type != "f32") text += ".to(gl.float32)";
-    return text;
+    const bool real = in[k].type.empty() || in[k].type == "f32";
+    return placed(value, k, in[k], layout) + (real ? "" : ".to(gl.float32)");
   };
   const auto result = [&](const std::string& text, bool atom = false) {
     if (value.type == "f32") return Expression{text, layout, value.type};
@@ -370,8 +400,14 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     case Function::floor:
     case Function::ceil:
       return result("gl." + std::string(meaning::name_of(value.function)) + "(" + x(0) + ")", true);
-    case Function::select:
-      return result("gl.where(" + x(0) + " > 0, " + x(1) + ", " + x(2) + ")", true);
+    case Function::select: {
+      const std::string which = in[0].type == "i32" ? placed(value, 0, in[0], layout) : x(0);
+      return result("gl.where(" + which + " > 0, " + x(1) + ", " + x(2) + ")", true);
+    }
+    case Function::greater:
+    case Function::at_least:
+    case Function::equal:
+    case Function::not_equal: return compared(value, in, layout);
     case Function::row_max:
     case Function::row_sum: {
       // Of a matrix its rows, or its columns where it is seen transposed; of a vector a number.

@@ -75,6 +75,13 @@ class ValuePrinter {
   /// Of a vector: the tile, row by row or column by column, that it is first used with.
   Layout used_with(int value, int steps) const;
   std::string converted(const Expression& from, const Layout& to) const;
+  /// Operand k in the layout of the result, in its own type; a vector as a row or a column.
+  std::string placed(const meaning::Value& value, std::size_t k, const Expression& one,
+                     const Layout& layout) const;
+  /// 1 or 0 in 32 bits. Of what is no number nothing is so, but that it is not equal; in Triton,
+  /// too.
+  Expression compared(const meaning::Value& value, const std::vector<Expression>& in,
+                      const Layout& layout) const;
   /// In a layout that Triton scans, and back.
   std::string running_sum(const meaning::Value& value, const Expression& of,
                           const Layout& layout) const;

@@ -96,7 +96,8 @@ void SlotPrinter::wait_flight(int depth, int op, int iteration, const std::strin
     return flight.op == op && flight.iteration == iteration;
   });
   if (found == all.end()) return;  // another wait was for it, too
-  const auto ended = found - all.begin() + 1;
+  const std::size_t left = left_in_flight(all, static_cast<std::size_t>(found - all.begin()));
+  const auto ended = static_cast<std::ptrdiff_t>(all.size() - left);
   std::vector<std::string> names;
   for (auto flight = all.begin(); flight != all.begin() + ended; ++flight) {
     if (!flight->taken) add_name(names, *flight);
@@ -109,9 +110,8 @@ void SlotPrinter::wait_flight(int depth, int op, int iteration, const std::strin
   if (names.empty()) refuse("op", "a product's result has no name");
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  line(depth, list + " = warpgroup_mma_wait(" +
-                  std::to_string(static_cast<std::ptrdiff_t>(all.size()) - ended) + ", deps=[" +
-                  list + "])" + comment);
+  line(depth,
+       list + " = warpgroup_mma_wait(" + std::to_string(left) + ", deps=[" + list + "])" + comment);
   all.erase(all.begin(), all.begin() + ended);
 }
 
@@ -128,8 +128,8 @@ void SlotPrinter::add_name(std::vector<std::string>& names, const ProductInFligh
 
 void SlotPrinter::drain(int depth) {
   if (!state_.stores.empty()) {
-    const auto [op, iteration] = state_.stores.back();
-    wait_store(depth, op, iteration, "  # the last bulk stores");
+    const StoreInFlight last = state_.stores.back();
+    wait_store(depth, last.op, last.iteration, "  # the last bulk stores");
   }
   if (state_.flights.empty()) return;
   const ProductInFlight last = state_.flights.back();

@@ -6,6 +6,7 @@
 #include "graph/emit/earlier.hpp"
 #include "graph/emit/element_text.hpp"
 #include "graph/emit/limits.hpp"
+#include "graph/emit/loop_cut.hpp"
 #include "graph/emit/plan_check.hpp"
 #include "graph/emit/plan_memory.hpp"
 #include "graph/emit/register_pressure.hpp"
@@ -100,8 +101,7 @@ class Planner {
       const bool some =
           std::any_of(ops.begin(), ops.end(), [&](const program::Op& op) { return op.slot == s; });
       plan_.code.push_back(
-          some ? cut_code(plan_.legal.program, s, cut_of_slot(plan_, s), plan_.tiles())
-               : CutCode{});
+          some ? cut_code(plan_.legal.program, s, loop_cut(plan_, s), plan_.tiles()) : CutCode{});
       if (plan_.code.back().code.depth > kMostRuns && only_moves(s))
         guard(plan_.code.back(), plan_.legal.program);
       plan_.depth = std::max(plan_.depth, plan_.code.back().code.depth);

@@ -28,7 +28,8 @@ class Checker {
       if (plan_.user != nullptr)
         if (auto no = of_function(v)) return no;
       const Value& value = m_.values[at(v)];
-      if (meaning::is_of_integers(value.function) || meaning::is_comparison(value.function) ||
+      if (meaning::is_of_integers(value.function) ||
+          (meaning::is_comparison(value.function) && !triton_) ||
           value.function == Function::largest || value.function == Function::scaled)
         return Refusal{"op", value.id + " computes " + std::string(name_of(value.function)) +
                                  ": no text is written for it yet"};

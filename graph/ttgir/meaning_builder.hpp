@@ -150,6 +150,9 @@ class MeaningBuilder {
   int after(int op, int copy, int dimension);
   bool stored_before(int load) const;
   void stores_after();
+  void store_made_here(int index);
+  void stores_in_branch(int index);
+  int branch_behind(int op) const;
   void store_after(int op);
   bool stored_later(int op) const;
   int root_of(int pointer) const;

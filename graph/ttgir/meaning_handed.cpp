@@ -143,10 +143,13 @@ bool MeaningBuilder::worked_on_here(int index, int depth) const {
   for (const int operand : m_.op(index).operands) {
     const int made = m_.value(operand).op;
     if (made == kNone || made == loop_) continue;
-    if (std::find(loop, ops.end(), made) == ops.end()) continue;  // before the loop
+    if (std::find(loop, ops.end(), made) == ops.end() && branch_behind(made) == kNone)
+      continue;  // before the loop
     const OpClass c = class_of(m_.op(made));
     if (c == OpClass::control || c == OpClass::mma || !worked_on_here(made, depth + 1))
       return false;
+    // (What a branch loads may be there only where it is entered.)
+    if ((c == OpClass::load || c == OpClass::copy) && branch_behind(made) != kNone) return false;
   }
   return true;
 }
@@ -167,8 +170,9 @@ void MeaningBuilder::hand_on() {
         const Operation& op = m_.op(user);
         if (std::find(op.operands.begin(), op.operands.end(), value) == op.operands.end()) continue;
         const OpClass c = class_of(op);
-        if (std::find(loop, ops.end(), user) == ops.end() || c == OpClass::control ||
-            c == OpClass::mma || op.name == "scf.yield" ||
+        const bool behind =
+            std::find(loop, ops.end(), user) != ops.end() || branch_behind(user) != kNone;
+        if (!behind || c == OpClass::control || c == OpClass::mma || op.name == "scf.yield" ||
             (c == OpClass::store && !worked_on_here(user)))
           return true;
         for (const int made : op.results)

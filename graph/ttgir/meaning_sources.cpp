@@ -161,10 +161,10 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
     if (seen.vector && extents.size() == 2) seen.axis = extents[0] == 1 ? 1 : 0;
     return seen;
   }
-  if (m_.op(index).block == m_.op(loop_).block && where == Where::after) {
+  if (where == Where::after && c != OpClass::load) {
     const auto& ops = m_.block(m_.op(loop_).block).ops;
-    const auto here = std::find(ops.begin(), ops.end(), index);
-    if (here > std::find(ops.begin(), ops.end(), loop_) && c != OpClass::load) {
+    const auto loop = std::find(ops.begin(), ops.end(), loop_);
+    if (std::find(loop, ops.end(), index) != ops.end() || branch_behind(index) != kNone) {
       Seen seen;
       seen.operand.value = kAfter + after(index, copy, dimension);
       const std::vector<std::int64_t> extents = shape(index, value, dimension);
