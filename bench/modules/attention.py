@@ -79,6 +79,49 @@ def attention_causal_two_loops(q_desc, k_desc, v_desc, o_desc, length, scale, BL
     o_desc.store([base + first, 0], (acc / l[:, None]).to(tl.float16))
 
 
+@triton.jit
+def guarded(q, k_ptr, v_ptr, m, l, acc, low, high, rows, d, own, length, scale, CUT: tl.constexpr, BLOCK_N: tl.constexpr):
+    """Keys low to high; a row that has seen none keeps a finite pivot, so that -inf is not taken from -inf."""
+    for start in range(low, high, BLOCK_N):
+        columns = start + tl.arange(0, BLOCK_N)
+        inside = columns < length
+        k = tl.load(k_ptr + columns[None, :] * 128 + d[:, None], mask=inside[None, :], other=0.0)
+        v = tl.load(v_ptr + columns[:, None] * 128 + own[None, :], mask=inside[:, None], other=0.0)
+        s = tl.dot(q, k) * scale
+        if CUT:
+            s = tl.where((rows[:, None] >= columns[None, :]) & inside[None, :], s, float("-inf"))
+        largest = tl.maximum(m, tl.max(s, 1))
+        pivot = tl.where(largest == float("-inf"), 0.0, largest)
+        p = tl.math.exp2(s - pivot[:, None])
+        before = tl.math.exp2(m - pivot)
+        l = l * before + tl.sum(p, 1)
+        acc = tl.dot(p.to(tl.bfloat16), v, acc * before[:, None])
+        m = largest
+    return m, l, acc
+
+
+@case("q_ptr=*bf16:16, k_ptr=*bf16:16, v_ptr=*bf16:16, o_ptr=*bf16:16, lse_ptr=*fp32:16, length=i32, scale=fp32",
+      WITH_DESCRIPTORS, warps=8, BLOCK_M=128, BLOCK_N=64)
+@triton.jit
+def attention_guarded(q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, length, scale, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    """A ragged end, causal in two loops, columns of V in blocks, the first of which stores the logarithms of the sums."""
+    rows = tl.program_id(1) * BLOCK_M + tl.arange(0, BLOCK_M)
+    d = tl.arange(0, 128)
+    own = tl.program_id(0) * 64 + tl.arange(0, 64)
+    there = rows < length
+    q = tl.load(q_ptr + rows[:, None] * 128 + d[None, :], mask=there[:, None], other=0.0)
+    m = tl.full([BLOCK_M], float("-inf"), tl.float32)
+    l = tl.full([BLOCK_M], 0.0, tl.float32)
+    acc = tl.zeros([BLOCK_M, 64], tl.float32)
+    first = tl.program_id(1) * BLOCK_M
+    m, l, acc = guarded(q, k_ptr, v_ptr, m, l, acc, 0, first, rows, d, own, length, scale, False, BLOCK_N)
+    last = tl.minimum(first + BLOCK_M, length)
+    m, l, acc = guarded(q, k_ptr, v_ptr, m, l, acc, first, last, rows, d, own, length, scale, True, BLOCK_N)
+    tl.store(o_ptr + rows[:, None] * 128 + own[None, :], (acc / l[:, None]).to(tl.bfloat16), mask=there[:, None])
+    if tl.program_id(0) == 0:
+        tl.store(lse_ptr + rows, m + tl.math.log2(l), mask=there)
+
+
 @case(TILES.format(m=128, n=128, d=128), WITH_DESCRIPTORS, warps=8, BLOCK_M=128, BLOCK_N=128, HEAD=128, WINDOW=1024)
 @triton.jit
 def attention_window(q_desc, k_desc, v_desc, o_desc, length, scale, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,

@@ -17,18 +17,22 @@ class LoopCut {
 
   int find() const {
     const int wanted = cut_of_slot(plan_, slot_);
-    if (plan_.legal.target != Target::hopper || !in_doubt(code(wanted))) return wanted;
+    if (plan_.legal.target != Target::hopper || in_flight(code(wanted)).empty()) return wanted;
     const std::vector<Item> items = code(0).items;
-    auto best = std::tuple(in_flight(code(wanted)).size(), code(wanted).code.depth, wanted);
-    bool found = false;
-    for (int cut = 0; cut < static_cast<int>(items.size()); ++cut) {
+    const auto cost = [&](int cut) {
       const CutCode one = code(cut);
-      if (cuts_group(items, cut) || in_doubt(one)) continue;
-      const auto cost = std::tuple(in_flight(one).size(), one.code.depth, cut);
-      if (!found || cost < best) best = cost;
-      found = true;
+      return std::tuple(in_doubt(one), in_flight(one).size(), one.code.depth);
+    };
+    int best = wanted;
+    auto least = cost(wanted);
+    for (int cut = 0; cut < static_cast<int>(items.size()); ++cut) {
+      if (cuts_group(items, cut)) continue;
+      const auto here = cost(cut);
+      if (here >= least) continue;
+      best = cut;
+      least = here;
     }
-    return std::get<2>(best);
+    return best;
   }
 
  private:

@@ -6,10 +6,11 @@
 namespace twill::emit {
 
 /// The item of the slot's period that its loop begins with (cut_code()): the one before which it
-/// holds the fewest registers (cut_of_slot()), if that leaves no doubt about which products are in
-/// flight. There is doubt where the first iteration would find fewer than later ones do: a wait
-/// counts those that may be left, so it would have to end them all. Then it is an item before which
-/// the fewest are in flight, and the fewest stages are before the loop.
+/// holds the fewest registers (cut_of_slot()), if no product is in flight there. Else one before
+/// which the fewest are, and the fewest stages are before the loop: ptxas takes a product that is
+/// in flight from one iteration to the next for one whose registers are read (C7514). Above all it
+/// leaves no doubt: where the first iteration finds fewer products in flight than later ones do, a
+/// wait, which counts those that may be left, has to end them all.
 int loop_cut(const Plan& plan, int slot);
 
 }  // namespace twill::emit

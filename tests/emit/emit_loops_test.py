@@ -18,7 +18,7 @@ CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blac
          "layer-norm-three-loops-hopper", "softmax-online-blackwell", "group-norm-hopper", "running-sum-hopper",
          "cross-entropy-forward-hopper", "cross-entropy-backward-blackwell", "two-loops", "gated-linear-attention-hopper",
          "gemm-persistent-swizzled-blackwell:few", "attention-causal-two-loops-hopper", "attention-causal-two-loops-blackwell",
-         "attention-causal-two-loops-hopper:long"]
+         "attention-causal-two-loops-hopper:long", "attention-guarded-hopper", "attention-guarded-blackwell"]
 floats, brain, off = around.floats, around.brain, around.off
 
 
@@ -248,6 +248,29 @@ class CausalTwoLoops:
             yield off(self.o[rows], p @ self.v[keys].astype(np.float64) / p.sum(axis=1, keepdims=True))
 
 
+class AttentionGuarded:
+    """attention_guarded(q, k, v, o, lse, length, scale): one causal head with a ragged end; the first half of the columns stores lse."""
+
+    def make(self, n, random):
+        self.length, self.tolerance = 64 * n - (9 if n else 0), 8e-3
+        self.grid = (2, max(1, -(-self.length // 128)))
+        self.q, self.k, self.v = (brain(floats(random, self.length + 1, 128)) for _ in range(3))
+        self.o, self.lse = np.full((self.length, 128), np.nan, np.float32), np.full(self.length, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.lse, self.length, 0.1]
+
+    def errors(self):
+        if self.length == 0:
+            return
+        s = self.q[:-1].astype(np.float64) @ self.k[:-1].astype(np.float64).T * 0.1
+        s[np.triu_indices(self.length, 1)] = -np.inf
+        m = s.max(axis=1, keepdims=True)
+        p = np.exp2(s - m)
+        yield off(self.o, p @ self.v[:-1].astype(np.float64) / p.sum(axis=1, keepdims=True))
+        yield off(self.lse, (m + np.log2(p.sum(axis=1, keepdims=True)))[:, 0])
+
+
 class Rotary:
     """rotary(x, cos, sin, length, heads): halves of a head turned, in place; a position a program."""
 
@@ -296,7 +319,7 @@ class FilledSum(around.SumOfParts):
         yield off(self.out, self.part.astype(np.float64).sum(axis=0) + 1.5 * (32 + -self.parts % 32))
 
 
-around.ORACLES.update({"attention-causal-two-loops": CausalTwoLoops, "layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
+around.ORACLES.update({"attention-guarded": AttentionGuarded, "attention-causal-two-loops": CausalTwoLoops, "layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
                         "cross-entropy-forward": CrossEntropyForward, "cross-entropy-backward": CrossEntropyBackward,
                         "gemm-persistent-swizzled": GemmPersistentSwizzled,
                         "attention-persistent": AttentionPersistent, "rotary": Rotary, "two-loops": TwoLoops, "group-norm": GroupNorm, "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
