@@ -51,12 +51,14 @@ void SlotPrinter::load_vector(int depth, const Value& value, Iteration it, const
                               const std::string& barrier) {
   if (gluon_type(value.type).empty() || meaning::number_type(value.type)->bytes != 4)
     refuse("type", "a vector of " + value.type + " is loaded: cp.async copies 4 bytes at least");
-  if (value.shape[0] % (32 * std::int64_t{warps_}) != 0)
-    refuse("op", value.id + " has not a multiple of " + std::to_string(32 * warps_) + " elements");
+  // (Of fewer elements than threads some threads have none: Triton leaves their copies out.)
+  const std::int64_t threads = 32 * std::int64_t{warps_};
+  if (value.shape[0] % threads != 0 && threads % value.shape[0] != 0)
+    refuse("op", value.id + " has no power of two of elements");
   needs_.async_copy = true;
   const std::string where = coordinates(value.tensor, factor(it));
   const std::string layout = "gl.BlockedLayout([" +
-                             std::to_string(value.shape[0] / (32 * std::int64_t{warps_})) +
+                             std::to_string(std::max<std::int64_t>(value.shape[0] / threads, 1)) +
                              "], [32], [" + std::to_string(warps_) + "], [0])";
   line(depth, "async_copy.async_load(" + to + ", " + use(host(value.tensor) + "_ptr") + " + " +
                   where.substr(1, where.size() - 2) + " + gl.arange(0, " +

@@ -184,18 +184,17 @@ bool SlotPrinter::fence_for_resident() const {
   return false;
 }
 
-void SlotPrinter::check_fenced(int op, const Operand& one) const {
+bool SlotPrinter::unfenced(int op, const Operand& one) const {
   const Source source = values_.resolve(op, one);
   if (source.kind != Source::memory ||
       !plan_.copied_by_threads(m_.values[at(plan_.links.result[at(source.op)])]))
-    return;
+    return false;
   const int load = legal_op(source.op);
-  for (const program::Wait& wait : legal_.program.waits)
-    if (legal_.program.events[at(wait.event)].op == load &&
-        legal_.program.ops[at(wait.before)].slot == slot_)
-      return;
-  refuse("op", "the product " + m_.values[at(plan_.links.result[at(op)])].id +
-                   " reads what threads copied, and its slot does not wait for that itself");
+  return std::none_of(legal_.program.waits.begin(), legal_.program.waits.end(),
+                      [&](const program::Wait& wait) {
+                        return legal_.program.events[at(wait.event)].op == load &&
+                               legal_.program.ops[at(wait.before)].slot == slot_;
+                      });
 }
 
 }  // namespace twill::emit

@@ -146,7 +146,11 @@ void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
     refuse("type", "the product " + value.id + " must be f32, of integers i32");
   if (plan_.links.values[at(op)].size() != 1)
     refuse("op", "the product " + value.id + " is part of a chain");
-  for (std::size_t k = 0; k < 2; ++k) check_fenced(op, value.operands[k]);
+  if (unfenced(op, value.operands[0]) || unfenced(op, value.operands[1])) {
+    needs_.fence = true;
+    line(depth,
+         "fence_async_shared()  # threads copied it; a wait for what uses it, too, was enough");
+  }
   const std::string b = memory_operand(op, value.operands[1], it);
   if (b.empty())
     refuse("operand", "the right operand of " + value.id + " must lie in shared memory");

@@ -264,10 +264,13 @@ void SlotPrinter::steady(int in) {
         }
   // What only the loop defines is not there after it.
   const std::set<std::string> defined = state_.defined;
-  use("n");
-  line(in, code_->depth > 0 ? "for i in range(n - " + std::to_string(code_->depth) + "):"
-                            : std::string("for i in range(n):"));
-  text_ += body;
+  // (What only others do is no text: a tile of tensor memory that is read after the loop.)
+  if (!body.empty()) {
+    use("n");
+    line(in, code_->depth > 0 ? "for i in range(n - " + std::to_string(code_->depth) + "):"
+                              : std::string("for i in range(n):"));
+    text_ += body;
+  }
   state_ = moved(begin, code_->depth);  // (it may not have run)
   state_.defined = defined;
   state_.reads = entry.reads;

@@ -206,8 +206,9 @@ class SlotPrinter {
   bool fence_for_resident() const;
   /// Behind all waits before an op, one fence for them.
   void fence_if_due(int depth);
-  /// Refuses a product that reads such a tile where its slot has no wait to stand behind.
-  void check_fenced(int op, const Operand& one) const;
+  /// Does a product read what threads copied without a wait of its slot for that, which would be
+  /// followed by a fence? (That it is there follows from another wait.)
+  bool unfenced(int op, const Operand& one) const;
   /// From registers, through a buffer that its slot alone uses.
   void store_registers(int depth, int op, const Value& value, Iteration it);
   void issue_store(int depth, int op, const Value& value, Iteration it, const std::string& from);
