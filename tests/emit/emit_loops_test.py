@@ -18,7 +18,8 @@ CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blac
          "layer-norm-three-loops-hopper", "softmax-online-blackwell", "group-norm-hopper", "running-sum-hopper",
          "cross-entropy-forward-hopper", "cross-entropy-backward-blackwell", "two-loops", "gated-linear-attention-hopper",
          "gemm-persistent-swizzled-blackwell:few", "attention-causal-two-loops-hopper", "attention-causal-two-loops-blackwell",
-         "attention-causal-two-loops-hopper:long", "attention-guarded-hopper", "attention-guarded-blackwell"]
+         "attention-causal-two-loops-hopper:long", "attention-guarded-hopper", "attention-guarded-blackwell",
+         "attention-backward-two-loops-hopper"]
 floats, brain, off = around.floats, around.brain, around.off
 
 
@@ -271,6 +272,32 @@ class AttentionGuarded:
         yield off(self.lse, (m + np.log2(p.sum(axis=1, keepdims=True)))[:, 0])
 
 
+class AttentionBackwardTwoLoops:
+    """attention_backward_two_loops(q, k, v, do, dq, dk, dv, lse, delta, length, scale): causal, blocks of 64 rows, two heads."""
+
+    def make(self, n, random):
+        self.length, self.grid, self.tolerance = 64 * n, (max(1, n), 2), 8e-3
+        self.only = {(0, 0, 0), (n - 1, 1, 0)} if n else set()
+        self.q, self.k, self.v, self.do = (pointers.half(random, 2, self.length, 64) for _ in range(4))
+        self.dq, self.dk, self.dv = (np.full((2, self.length, 64), np.nan, np.float16) for _ in range(3))
+        s = self.q.astype(np.float64) @ self.k.astype(np.float64).transpose(0, 2, 1) * 0.1
+        for head in s:
+            head[np.triu_indices(self.length, 1)] = -np.inf
+        self.lse = np.log2(np.exp2(s).sum(axis=2)).astype(np.float32)
+        self.p, self.delta = np.exp2(s - self.lse[:, :, None].astype(np.float64)), floats(random, 2, self.length)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.do, self.dq, self.dk, self.dv, self.lse, self.delta, self.length, 0.1]
+
+    def errors(self):
+        for block, head, _ in self.only:
+            own, do = slice(64 * block, 64 * block + 64), self.do[head].astype(np.float64)
+            ds = self.p[head] * (do @ self.v[head].astype(np.float64).T - self.delta[head][:, None].astype(np.float64))
+            yield off(self.dv[head, own], (self.p[head].T @ do)[own])
+            yield off(self.dk[head, own], (ds.T @ self.q[head].astype(np.float64))[own])
+            yield off(self.dq[head, own], (ds @ self.k[head].astype(np.float64))[own])
+
+
 class Rotary:
     """rotary(x, cos, sin, length, heads): halves of a head turned, in place; a position a program."""
 
@@ -319,7 +346,8 @@ class FilledSum(around.SumOfParts):
         yield off(self.out, self.part.astype(np.float64).sum(axis=0) + 1.5 * (32 + -self.parts % 32))
 
 
-around.ORACLES.update({"attention-guarded": AttentionGuarded, "attention-causal-two-loops": CausalTwoLoops, "layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
+around.ORACLES.update({"attention-guarded": AttentionGuarded, "attention-backward-two-loops": AttentionBackwardTwoLoops,
+                        "attention-causal-two-loops": CausalTwoLoops, "layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
                         "cross-entropy-forward": CrossEntropyForward, "cross-entropy-backward": CrossEntropyBackward,
                         "gemm-persistent-swizzled": GemmPersistentSwizzled,
                         "attention-persistent": AttentionPersistent, "rotary": Rotary, "two-loops": TwoLoops, "group-norm": GroupNorm, "running-sum": RunningSum, "gated-linear-attention": GatedLinearAttention,
