@@ -55,8 +55,8 @@ void CudaSlotPrinter::wait(int depth, const Step& step) {
 }
 
 void CudaSlotPrinter::end_flights(int depth, std::size_t last, const std::string& comment) {
-  const std::size_t left = left_in_flight(flights_, last);
-  last = flights_.size() - left - 1;
+  const EndOfFlights end = end_of_flights(flights_, last);
+  last = end.ended - 1;
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
     if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
@@ -72,7 +72,7 @@ void CudaSlotPrinter::end_flights(int depth, std::size_t last, const std::string
   }
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  const std::string pending = std::to_string(left);
+  const std::string pending = std::to_string(end.left);
   line(depth,
        narrow() ? "bulk_wait_read<" + pending + ">();"
                 : "end_products<" + pending + ">(" + list + ");",

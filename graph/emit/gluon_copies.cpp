@@ -121,9 +121,9 @@ void SlotPrinter::wait_store(int depth, int op, int iteration, const std::string
     return store.op == op && store.iteration == iteration;
   });
   if (found == all.end()) return;  // another wait was for it, too
-  const std::size_t left = left_in_flight(all, static_cast<std::size_t>(found - all.begin()));
-  line(depth, "tma.store_wait(" + std::to_string(left) + ")" + comment);
-  all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(left));
+  const EndOfFlights end = end_of_flights(all, static_cast<std::size_t>(found - all.begin()));
+  line(depth, "tma.store_wait(" + std::to_string(end.left) + ")" + comment);
+  all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(end.ended));
 }
 
 }  // namespace twill::emit

@@ -217,11 +217,13 @@ SlotState SlotPrinter::moved(SlotState state, int by) {
 }
 
 void SlotPrinter::steady(int in) {
-  const SlotState entry = state_;
+  SlotState entry = state_;
   const std::string kept = text_;
   SlotState begin = entry;
   begin.reads.clear();  // a block of its own
-  for (int round = 0; round < 4; ++round) {
+  constexpr int kRounds = 8;
+  bool same = false;
+  for (int round = 0; round < kRounds && !same; ++round) {
     state_ = begin;
     text_.clear();
     for (const Step& step : code_->steady) print(in + 1, step);
@@ -231,15 +233,22 @@ void SlotPrinter::steady(int in) {
     again.reads.clear();
     mark_certain(again.flights, entry.flights);
     mark_certain(again.stores, entry.stores);
-    const bool same = again.flights == begin.flights && again.token == begin.token &&
-                      again.stores == begin.stores;
+    same = again.flights == begin.flights && again.token == begin.token &&
+           again.stores == begin.stores;
     begin = again;
-    if (same) break;
   }
+  if (!same) refuse("op", "what is in flight where the loop begins again does not settle");
   const std::string body = text_;
   text_ = kept;
-  // Variables have one type wherever the loop begins.
   state_ = entry;
+  if (const auto last = last_of_first_alone(entry.flights, begin.flights))
+    wait_flight(in, entry.flights[*last].op, entry.flights[*last].iteration,
+                "  # in the loop another wait ends it");
+  if (const auto last = last_of_first_alone(entry.stores, begin.stores))
+    wait_store(in, entry.stores[*last].op, entry.stores[*last].iteration,
+               "  # in the loop another wait ends it");
+  entry = state_;
+  // Variables have one type wherever the loop begins.
   std::vector<std::string> waited;
   for (const auto& [op, token] : begin.token) {
     const auto now = entry.token.find(op);

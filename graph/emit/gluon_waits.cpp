@@ -96,8 +96,8 @@ void SlotPrinter::wait_flight(int depth, int op, int iteration, const std::strin
     return flight.op == op && flight.iteration == iteration;
   });
   if (found == all.end()) return;  // another wait was for it, too
-  const std::size_t left = left_in_flight(all, static_cast<std::size_t>(found - all.begin()));
-  const auto ended = static_cast<std::ptrdiff_t>(all.size() - left);
+  const EndOfFlights end = end_of_flights(all, static_cast<std::size_t>(found - all.begin()));
+  const auto ended = static_cast<std::ptrdiff_t>(end.ended);
   std::vector<std::string> names;
   for (auto flight = all.begin(); flight != all.begin() + ended; ++flight) {
     if (!flight->taken) add_name(names, *flight);
@@ -110,8 +110,8 @@ void SlotPrinter::wait_flight(int depth, int op, int iteration, const std::strin
   if (names.empty()) refuse("op", "a product's result has no name");
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  line(depth,
-       list + " = warpgroup_mma_wait(" + std::to_string(left) + ", deps=[" + list + "])" + comment);
+  line(depth, list + " = warpgroup_mma_wait(" + std::to_string(end.left) + ", deps=[" + list +
+                  "])" + comment);
   all.erase(all.begin(), all.begin() + ended);
 }
 

@@ -92,11 +92,17 @@ TEST_CASE("what is not written of functions of several loops is refused") {
   // Both loops store to one argument: in which order they arrive nobody says.
   CHECK(why(with_line(second, kStore)).find("stored to by one of its loops and used by another") !=
         std::string::npos);
-  // A store in a branch behind them is no loop's.
+  // A store in a branch behind them is the last loop's, with the condition as a bound; a descriptor
+  // has none.
   CHECK(why(with_line(end,
                       "    %some = arith.cmpi sgt, %length, %c0_i32 : i32\n    scf.if %some {\n" +
                           std::string(kStore) + "    }\n"))
-            .find("is done by none of its loops") != std::string::npos);
+            .find("descriptor_store.2 has bounds") != std::string::npos);
+  // Of a branch whose condition nobody knows before it runs none is.
+  CHECK(
+      why(with_line(end, "    %some = arith.cmpf ogt, %scale, %scale : f32\n    scf.if %some {\n" +
+                             std::string(kStore) + "    }\n"))
+          .find("is in a branch that is not read") != std::string::npos);
   // A loop that slots repeat loads what the first one has stored.
   const std::string sums = "tensor<128xf32, #ttg.slice<{dim = 1, parent = #mma}>>";
   const std::string pointers = "tensor<128x!tt.ptr<f32>, #ttg.slice<{dim = 1, parent = #mma}>>";

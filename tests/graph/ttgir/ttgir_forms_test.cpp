@@ -309,7 +309,7 @@ TEST_CASE("buffers for loads: named in the loop, or before it") {
     CAPTURE(input.name);
     std::vector<std::string> lines;
     std::set<std::string> loads, buffers;
-    bool met = false;  // buffers of two loops have one name, which before them both is none
+    bool met = false;  // what two loops make has one name, which before them both is none
     std::vector<std::size_t> loops;  // lines of the loops around, by their indentation
     std::istringstream text(input.text);
     for (std::string line; std::getline(text, line); lines.push_back(line)) {
@@ -322,7 +322,9 @@ TEST_CASE("buffers for loads: named in the loop, or before it") {
       std::smatch part;
       if (loops.empty() || !std::regex_match(line, part, kLine) || !loads.contains(part[3]))
         continue;
-      met = met || !buffers.insert(part[2]).second;
+      const std::string definition = " " + part[2].str() + " = ";
+      met = met || !buffers.insert(part[2]).second ||
+            input.text.find(definition) != input.text.rfind(definition);
       std::string type = part[5];
       if (type.find(", mutable") == type.npos) type.insert(type.size() - 1, ", mutable");
       lines[loops.front()].insert(
