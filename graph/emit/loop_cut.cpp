@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/emit/cut_code.hpp"
+#include "graph/emit/in_flight.hpp"
 #include "graph/emit/register_pressure.hpp"
 #include "graph/index.hpp"
 
@@ -17,18 +18,24 @@ class LoopCut {
 
   int find() const {
     const int wanted = cut_of_slot(plan_, slot_);
-    if (plan_.legal.target != Target::hopper || in_flight(code(wanted)).empty()) return wanted;
+    if (plan_.legal.target != Target::hopper) return wanted;
+    const CutCode first = code(wanted);
+    const std::size_t flights = moved_flights(first);
+    const bool doubt = in_doubt(first);
+    if (flights == 0 && !doubt) return wanted;
     const std::vector<Item> items = code(0).items;
-    const auto cost = [&](int cut) {
-      const CutCode one = code(cut);
-      return std::tuple(in_doubt(one), in_flight(one).size(), one.code.depth);
-    };
+    const std::vector<bool> light = light_cuts(plan_, slot_);
     int best = wanted;
-    auto least = cost(wanted);
+    auto least = std::tuple(doubt, flights, first.code.depth);
     for (int cut = 0; cut < static_cast<int>(items.size()); ++cut) {
       if (cuts_group(items, cut)) continue;
-      const auto here = cost(cut);
+      const CutCode one = code(cut);
+      const auto here = std::tuple(in_doubt(one), moved_flights(one), one.code.depth);
       if (here >= least) continue;
+      // (Where nothing is in doubt it must end all, and cost neither registers nor a stage of
+      // code.)
+      if (!doubt && (std::get<1>(here) > 0 || !light[at(cut)] || one.code.depth > first.code.depth))
+        continue;
       best = cut;
       least = here;
     }
@@ -56,35 +63,58 @@ class LoopCut {
 
   struct Product {
     int op = 0, iteration = 0;  ///< seen from the loop's variable
+    bool certain = true;        ///< false: of an iteration before the first
     bool operator==(const Product&) const = default;
   };
 
-  /// Products in flight where the loop begins again, each wait ending no more than it has to.
+  /// One iteration of the loop, each wait ending no more than it has to; is there a wait that ends
+  /// more than it would if all were certain?
+  bool run(const CutCode& code, std::vector<Product>& all) const {
+    bool more = false;
+    for (const Step& step : code.code.steady) {
+      if (!step.is_wait) {
+        if (is_product(step.index)) all.push_back({step.index, step.iteration.offset});
+        continue;
+      }
+      const program::Event& event = legal_.events[at(legal_.waits[at(step.index)].event)];
+      const auto found = std::find_if(all.begin(), all.end(), [&](const Product& one) {
+        return one.op == event.op && one.iteration == step.iteration.offset;
+      });
+      if (!event.pending || found == all.end()) continue;
+      const auto last = static_cast<std::size_t>(found - all.begin());
+      more |= end_of_flights(all, last).left < all.size() - last - 1;
+      all.erase(all.begin(), found + 1);
+    }
+    for (Product& one : all) one.certain = --one.iteration >= 0;
+    return more;
+  }
+
+  /// Products in flight where the loop begins again.
   std::vector<Product> in_flight(const CutCode& code) const {
     std::vector<Product> all, before;
     constexpr int kRounds = 4;
     for (int round = 0; round < kRounds; ++round) {
       before = all;
-      for (const Step& step : code.code.steady) {
-        const int op =
-            step.is_wait ? legal_.events[at(legal_.waits[at(step.index)].event)].op : step.index;
-        if (!step.is_wait && is_product(op)) all.push_back({op, step.iteration.offset});
-        if (!step.is_wait || !legal_.events[at(legal_.waits[at(step.index)].event)].pending)
-          continue;
-        const auto ended = std::find(all.begin(), all.end(), Product{op, step.iteration.offset});
-        if (ended != all.end()) all.erase(all.begin(), ended + 1);
-      }
-      for (Product& one : all) --one.iteration;
+      run(code, all);
       if (all == before) break;
     }
     return all;
   }
 
-  /// Is there one among them of an iteration before the first?
-  bool in_doubt(const CutCode& code) const {
+  /// How many of them have a result that is made anew in every iteration: where the loop begins
+  /// again it may be moved into other registers. (What only adds to itself stays where it is.)
+  std::size_t moved_flights(const CutCode& code) const {
     const std::vector<Product> all = in_flight(code);
-    return std::any_of(all.begin(), all.end(),
-                       [](const Product& one) { return one.iteration < 0; });
+    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const Product& one) {
+      const int v = plan_.links.result[at(plan_.legal.source[at(one.op)])];
+      const auto& operands = plan_.meaning->values[at(v)].operands;
+      return operands.size() < 3 || operands[2].value != v;
+    }));
+  }
+
+  bool in_doubt(const CutCode& code) const {
+    std::vector<Product> all = in_flight(code);
+    return run(code, all);
   }
 
   const Plan& plan_;

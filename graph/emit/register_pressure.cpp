@@ -226,8 +226,27 @@ std::optional<std::string> why_serialised(const Plan& plan, int slot, int regist
          ", and ptxas would end each product before the next is issued (C7512)";
 }
 
+namespace {
+constexpr Amount kWorthIt = 32;
+}
+
+std::vector<bool> light_cuts(const Plan& plan, int slot) {
+  const std::vector<Amount> held = Pressure(plan, slot).held();
+  const std::vector<Item> items = cut_code(plan.legal.program, slot, 0).items;
+  std::vector<bool> light;
+  if (held.empty()) return std::vector<bool>(items.size(), true);
+  const Amount least = *std::min_element(held.begin(), held.end());
+  std::size_t op = held.size() - 1;  // the one before the item
+  std::size_t next = 0;
+  for (const Item& one : items) {
+    light.push_back(held[op] < least + kWorthIt);
+    if (one.is_wait || plan.legal.release_of[at(one.index)] >= 0) continue;
+    op = next++;
+  }
+  return light;
+}
+
 int cut_of_slot(const Plan& plan, int slot) {
-  constexpr Amount kWorthIt = 32;
   const std::vector<Amount> held = Pressure(plan, slot).held();
   const auto least = std::min_element(held.begin(), held.end());
   if (held.empty() || held.back() < *least + kWorthIt) return 0;

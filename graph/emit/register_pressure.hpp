@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/emit/plan.hpp"
 
@@ -37,5 +38,8 @@ std::optional<std::string> why_serialised(const Plan& plan, int slot, int regist
 /// makes a difference. A tile that is held where the loop begins again gets registers of its own
 /// there and is moved into them: ptxas spills.
 int cut_of_slot(const Plan& plan, int slot);
+
+/// Per item of the slot's period: are about as few registers held before it as anywhere?
+std::vector<bool> light_cuts(const Plan& plan, int slot);
 
 }  // namespace twill::emit

@@ -62,7 +62,10 @@ std::string text_of(const Plan& plan, const Index& index, const ElementNames* na
     case Index::column:
       if (names == nullptr) throw Refusal{"function", "an element's place is used without one"};
       return index.kind == Index::row ? names->row : names->column;
-    case Index::wide: return "gl.cast(" + bare(text_of(plan, index.of[0], names)) + ", gl.int64)";
+    case Index::wide:
+    case Index::narrow:
+      return "gl.cast(" + bare(text_of(plan, index.of[0], names)) +
+             (index.kind == Index::wide ? ", gl.int64)" : ", gl.int32)");
     case Index::add: text = both(" + "); break;
     case Index::sub: text = both(" - "); break;
     case Index::mul: text = both(" * "); break;

@@ -74,6 +74,7 @@ std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t ite
     case Index::row: return launch.row;
     case Index::column: return launch.column;
     case Index::wide: return x(0);
+    case Index::narrow: return static_cast<std::int32_t>(u(0));
     case Index::add: return wrapped(u(0) + u(1));
     case Index::sub: return wrapped(u(0) - u(1));
     case Index::mul: return wrapped(u(0) * u(1));

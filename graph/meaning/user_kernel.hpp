@@ -36,9 +36,10 @@ struct Index {
     row,     ///< its place along the tile's first dimension
     column,  ///< along its second one
     wide,    ///< of one: in 64 bits from here on, where the function computes in 32 before
+    narrow,  ///< of one: the lower 32 bits, with the sign that they have
   } kind = number;
   std::int64_t value = 0;
-  std::vector<Index> of;  ///< two, for what has operands; of `wide` one
+  std::vector<Index> of;  ///< two, for what has operands; of `wide`, `narrow` one
 
   static Index make(Kind kind, std::int64_t value = 0) { return {kind, value, {}}; }
   static Index make(Kind kind, Index a, Index b) { return {kind, 0, {std::move(a), std::move(b)}}; }

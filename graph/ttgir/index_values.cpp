@@ -77,7 +77,7 @@ int IndexValues::argument(int value) const {
   return v.block != kNone && !region.blocks.empty() && v.block == region.blocks[0] ? v.index : -1;
 }
 
-std::optional<Index> IndexValues::of(int value, int depth) const {
+std::optional<Index> IndexValues::of(int value, int depth, bool wide) const {
   if (depth > kMostIndexSteps) return std::nullopt;
   const Type* type = m_.type_of(value);
   if (type == nullptr || type->kind != TypeKind::scalar || type->is_pointer()) return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<Index> IndexValues::of(int value, int depth) const {
   const Value& v = m_.value(value);
   if (v.op == kNone && around_ != kNone && v.block == around_body_ && v.index == 0)
     return Index::make(Index::tile);
-  if (v.op == kNone) return v.block == body_ ? carried(value, depth) : std::nullopt;
+  if (v.op == kNone) return v.block == body_ ? carried(value, depth, wide) : std::nullopt;
   const Operation& op = m_.op(v.op);
   if (op.name == "tt.get_program_id" || op.name == "tt.get_num_programs") {
     const int axis = grid_axis(m_, op);
@@ -96,12 +96,23 @@ std::optional<Index> IndexValues::of(int value, int depth) const {
     return Index::make(op.name == "tt.get_program_id" ? Index::program : Index::programs, axis);
   }
   if (op.name == "tt.load") return loaded(op, depth);
-  // Signs are kept; what is cut off in narrowing is not known.
-  if (op.name == "arith.extsi" || op.name == "arith.index_cast")
-    return of(op.operands[0], depth + 1);
+  // Signs are kept.
+  if (op.name == "arith.extsi" || op.name == "arith.index_cast") {
+    auto one = of(op.operands[0], depth + 1, wide);
+    if (!one || !wide || type->element != "i64") return one;
+    return Index::make(Index::wide, {std::move(*one)});
+  }
+  // What is cut off of 64 bits is known where they have been 64 all the way.
+  if (op.name == "arith.trunci") {
+    const Type* from = m_.type_of(op.operands[0]);
+    if (from == nullptr || from->element != "i64" || type->element != "i32") return std::nullopt;
+    auto one = of(op.operands[0], depth + 1, true);
+    if (!one) return one;
+    return Index::make(Index::narrow, {std::move(*one)});
+  }
   const auto kind = index_kind_of(op.name);
   if (!kind || op.operands.size() != 2) return std::nullopt;
-  auto a = of(op.operands[0], depth + 1), b = of(op.operands[1], depth + 1);
+  auto a = of(op.operands[0], depth + 1, wide), b = of(op.operands[1], depth + 1, wide);
   if (!a || !b) return std::nullopt;
   return Index::make(*kind, std::move(*a), std::move(*b));
 }
@@ -150,12 +161,14 @@ std::optional<meaning::LoadedNumber> IndexValues::behind_pointer(int value, int 
 }
 
 /// The loop's variable, or one that grows by the same number in every iteration.
-std::optional<Index> IndexValues::carried(int value, int depth) const {
+std::optional<Index> IndexValues::carried(int value, int depth, bool wide) const {
   const Value& v = m_.value(value);
   const Operation& loop = m_.op(loop_);
-  const Index i = Index::make(Index::iteration);
+  const bool of_64 = wide && m_.type_of(value) != nullptr && m_.type_of(value)->element == "i64";
+  const Index i = of_64 ? Index::make(Index::wide, {Index::make(Index::iteration)})
+                        : Index::make(Index::iteration);
   const auto line = [&](int first, int step) -> std::optional<Index> {
-    auto a = of(first, depth + 1), b = of(step, depth + 1);
+    auto a = of(first, depth + 1, wide), b = of(step, depth + 1, wide);
     if (!a || !b || depends_on(*b, Index::iteration)) return std::nullopt;
     return sum(std::move(*a), product(i, std::move(*b)));
   };
@@ -167,7 +180,8 @@ std::optional<Index> IndexValues::carried(int value, int depth) const {
       kFirstLoopVariable + k >= loop.operands.size())
     return std::nullopt;
   const Value& next = m_.value(yield.operands[k]);
-  if (yield.operands[k] == value) return of(loop.operands[kFirstLoopVariable + k], depth + 1);
+  if (yield.operands[k] == value)
+    return of(loop.operands[kFirstLoopVariable + k], depth + 1, wide);
   if (next.op == kNone || m_.op(next.op).name != "arith.addi") return std::nullopt;
   const auto& operands = m_.op(next.op).operands;
   for (const std::size_t mine : {std::size_t{0}, std::size_t{1}})

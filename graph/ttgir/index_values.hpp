@@ -46,9 +46,10 @@ class IndexValues {
   int argument(int value) const;
 
  private:
-  std::optional<meaning::Index> of(int value, int depth) const;
+  /// wide: says where 32 bits become 64.
+  std::optional<meaning::Index> of(int value, int depth, bool wide = false) const;
   std::optional<Affine> tile(int value, int depth) const;
-  std::optional<meaning::Index> carried(int value, int depth) const;
+  std::optional<meaning::Index> carried(int value, int depth, bool wide = false) const;
   std::optional<Affine> carried_tile(int value, int depth) const;
   std::optional<meaning::Index> loaded(const Operation& op, int depth) const;
   std::optional<meaning::LoadedNumber> behind_pointer(int value, int depth) const;
