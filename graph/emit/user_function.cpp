@@ -34,6 +34,9 @@ std::string text_of(const Plan& plan, const Index& index, const ElementNames* na
   std::string text;
   for (const auto& [name, place] : plan.places)
     if (names != nullptr && place == index) return name;
+  if (names != nullptr)
+    for (const auto& [known, name] : names->gathered)
+      if (known == index) return name;
   switch (index.kind) {
     case Index::number: return std::to_string(index.value);
     case Index::argument:
@@ -62,6 +65,16 @@ std::string text_of(const Plan& plan, const Index& index, const ElementNames* na
     case Index::column:
       if (names == nullptr) throw Refusal{"function", "an element's place is used without one"};
       return index.kind == Index::row ? names->row : names->column;
+    case Index::gathered: {
+      text = plan.parameter_name[at(static_cast<int>(index.value))];
+      if (text.empty()) throw Refusal{"function", "it gathers numbers through a descriptor"};
+      for (const Index& one : index.of) {
+        const std::string where = text_of(plan, one, names);
+        if (where != "0") text += " + " + where;
+      }
+      text = "gl.load(" + text + ")";
+      break;
+    }
     case Index::wide: return "gl.cast(" + bare(text_of(plan, index.of[0], names)) + ", gl.int64)";
     case Index::add: text = both(" + "); break;
     case Index::sub: text = both(" - "); break;
@@ -160,12 +173,15 @@ std::string number_text_of(const Plan& plan, const Index& index) {
   return bare(text_of(plan, simple(index)));
 }
 
-std::string element_text(const Plan& plan, const Index& index, const ElementNames& names) {
+Index in_iteration(const Index& index, const std::string& iteration) {
   const bool number =
-      !names.iteration.empty() && std::all_of(names.iteration.begin(), names.iteration.end(),
-                                              [](unsigned char c) { return std::isdigit(c) != 0; });
-  return text_of(plan, simple(number ? at_iteration(index, std::stoll(names.iteration)) : index),
-                 &names);
+      !iteration.empty() && std::all_of(iteration.begin(), iteration.end(),
+                                        [](unsigned char c) { return std::isdigit(c) != 0; });
+  return simple(number ? at_iteration(index, std::stoll(iteration)) : index);
+}
+
+std::string element_text(const Plan& plan, const Index& index, const ElementNames& names) {
+  return text_of(plan, in_iteration(index, names.iteration), &names);
 }
 
 std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,

@@ -65,6 +65,9 @@ struct ElementNames;
 /// Refusal.
 std::string element_text(const Plan& plan, const meaning::Index& index, const ElementNames& names);
 
+/// As an iteration has it, where that is a number: the index that element_text() writes.
+meaning::Index in_iteration(const meaning::Index& index, const std::string& iteration);
+
 /// Is `name` a word of `text`?
 bool mentions(std::string_view text, std::string_view name);
 

@@ -74,6 +74,14 @@ std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t ite
     case Index::row: return launch.row;
     case Index::column: return launch.column;
     case Index::wide: return x(0);
+    case Index::gathered: {
+      std::uint64_t place = 0;
+      for (int k = 0; k < static_cast<int>(index.of.size()); ++k) place += u(k);
+      const auto found =
+          launch.memory.find(std::pair(static_cast<int>(index.value), wrapped(place)));
+      if (found == launch.memory.end()) throw std::domain_error("a gathered number is not known");
+      return found->second;
+    }
     case Index::add: return wrapped(u(0) + u(1));
     case Index::sub: return wrapped(u(0) - u(1));
     case Index::mul: return wrapped(u(0) * u(1));
@@ -91,8 +99,8 @@ std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t ite
   return 0;
 }
 
-bool holds(const IndexComparison& one, const Launch& launch) {
-  const std::int64_t a = value_of(one.a, launch, 0), b = value_of(one.b, launch, 0);
+bool holds(const IndexComparison& one, const Launch& launch, std::int64_t iteration) {
+  const std::int64_t a = value_of(one.a, launch, iteration), b = value_of(one.b, launch, iteration);
   switch (one.how) {
     case IndexComparison::less: return a < b;
     case IndexComparison::at_most: return a <= b;
