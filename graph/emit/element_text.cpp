@@ -261,15 +261,16 @@ bool uniform(const Index& index) {
 }
 int operations(const Index& index) {
   constexpr int kLoad = 2;
-  const bool loads = index.kind == Index::loaded || index.kind == Index::gathered;
-  int count = loads ? kLoad : index.of.empty() ? 0 : 1;
+  int count = index.kind == Index::loaded || index.kind == Index::gathered ? kLoad
+              : index.of.empty()                                           ? 0
+                                                                           : 1;
   for (const Index& one : index.of) count += operations(one);
   return count;
 }
 void add_gathered(const Plan& plan, const Index& index, std::vector<Index>& all) {
   for (const auto& [name, place] : plan.places)
     if (place == index) return;  // it has a name of its own
-  if (index.kind != Index::gathered) {
+  if (index.kind != Index::gathered && index.kind != Index::chosen) {
     for (const Index& one : index.of) add_gathered(plan, one, all);
   } else if (std::find(all.begin(), all.end(), index) == all.end()) {
     all.push_back(index);
@@ -373,11 +374,10 @@ std::string element_mask(const Plan& plan, const Value& value, const ElementName
     all += bounds.size() == 1 ? text : (all.empty() ? "(" : " & (") + text + ")";
   }
   // (Of bounds and such a mask a value has one.)
-  constexpr const char* kSigns[] = {" < ", " <= ", " > ", " >= ", " == ", " != "};
   const auto& mask = plan.user->places[at(value.tensor)].mask;
   for (const meaning::IndexComparison& one : mask) {
     const std::string text =
-        element_text(plan, one.a, names) + kSigns[one.how] + element_text(plan, one.b, names);
+        element_text(plan, one.a, names) + sign_of(one.how) + element_text(plan, one.b, names);
     all += mask.size() == 1 ? text : (all.empty() ? "(" : " & (") + text + ")";
   }
   return all;

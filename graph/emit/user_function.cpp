@@ -12,6 +12,7 @@ namespace twill::emit {
 namespace {
 
 using meaning::Index;
+using meaning::IndexComparison;
 using program::Refusal;
 
 constexpr std::size_t kMostText = 4'000;  // of an index, in characters
@@ -21,9 +22,29 @@ std::string bare(std::string text) {
   return text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
 }
 
+std::string text_of(const Plan& plan, const Index& index, const ElementNames* names = nullptr);
+
+/// Of numbers that are gathered, perhaps with others where some are not.
+std::string gathered_text(const Plan& plan, const Index& index, const ElementNames* names) {
+  const Index& load = index.kind == Index::chosen ? index.of[0] : index;
+  if (load.kind != Index::gathered)
+    throw Refusal{"function", "it chooses between numbers that it does not load"};
+  std::string text = plan.parameter_name[at(static_cast<int>(load.value))];
+  if (text.empty()) throw Refusal{"function", "it gathers numbers through a descriptor"};
+  for (const Index& one : load.of) {
+    const std::string where = text_of(plan, one, names);
+    if (where != "0") text += " + " + where;
+  }
+  std::string mask;
+  for (std::size_t k = 2; k < index.of.size() && index.kind == Index::chosen; ++k)
+    mask += (mask.empty() ? "" : " & ") + text_of(plan, index.of[k], names);
+  if (!mask.empty()) text += ", mask=" + mask + ", other=" + text_of(plan, index.of[1], names);
+  return "gl.load(" + text + ")";
+}
+
 /// An index as Python, of one iteration or of none; of an element's place with names for what it
 /// depends on.
-std::string text_of(const Plan& plan, const Index& index, const ElementNames* names = nullptr) {
+std::string text_of(const Plan& plan, const Index& index, const ElementNames* names) {
   const auto both = [&](const char* sign) {
     return "(" + text_of(plan, index.of[0], names) + sign + text_of(plan, index.of[1], names) + ")";
   };
@@ -65,16 +86,11 @@ std::string text_of(const Plan& plan, const Index& index, const ElementNames* na
     case Index::column:
       if (names == nullptr) throw Refusal{"function", "an element's place is used without one"};
       return index.kind == Index::row ? names->row : names->column;
-    case Index::gathered: {
-      text = plan.parameter_name[at(static_cast<int>(index.value))];
-      if (text.empty()) throw Refusal{"function", "it gathers numbers through a descriptor"};
-      for (const Index& one : index.of) {
-        const std::string where = text_of(plan, one, names);
-        if (where != "0") text += " + " + where;
-      }
-      text = "gl.load(" + text + ")";
+    case Index::gathered:
+    case Index::chosen: text = gathered_text(plan, index, names); break;
+    case Index::compared:
+      text = both(sign_of(static_cast<IndexComparison::How>(index.value)));
       break;
-    }
     case Index::wide: return "gl.cast(" + bare(text_of(plan, index.of[0], names)) + ", gl.int64)";
     case Index::add: text = both(" + "); break;
     case Index::sub: text = both(" - "); break;
@@ -127,6 +143,11 @@ std::string in_one(const Plan& plan) {
 }
 
 }  // namespace
+
+const char* sign_of(IndexComparison::How how) {
+  constexpr const char* kSigns[] = {" < ", " <= ", " > ", " >= ", " == ", " != "};
+  return kSigns[how];
+}
 
 bool loaded_earlier(const meaning::UserKernel& user, int parameter) {
   for (const meaning::EarlierLoop& one : user.earlier) {
@@ -319,8 +340,7 @@ std::string user_kernel_numbers(const Plan& plan, const std::string& bodies, boo
        returns ? plan.user->returns : std::vector<meaning::IndexComparison>{}) {
     refuse_wide(plan, one.a, "where it returns at once");
     refuse_wide(plan, one.b, "where it returns at once");
-    constexpr const char* kSigns[] = {"<", "<=", ">", ">=", "==", "!="};
-    text += "    if " + text_of(plan, simple(one.a)) + " " + kSigns[one.how] + " " +
+    text += "    if " + text_of(plan, simple(one.a)) + sign_of(one.how) +
             text_of(plan, simple(one.b)) + ":  # as the function does\n        return\n";
   }
   // (Masks of tiles by pointers say their numbers anew.)

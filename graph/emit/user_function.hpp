@@ -57,6 +57,9 @@ std::string user_launcher(const std::vector<const Plan*>& plans);
 /// An index that is the same for all elements in all iterations, as text. Throws Refusal.
 std::string number_text_of(const Plan& plan, const meaning::Index& index);
 
+/// How Python asks it: " < ".
+const char* sign_of(meaning::IndexComparison::How how);
+
 /// Sums and products with 0 and 1 are left out.
 meaning::Index simple(meaning::Index index);
 

@@ -39,9 +39,12 @@ struct Index {
     /// The integer behind parameter `value`, as many elements as all of `of` are together, where
     /// the function stores nothing: a table of rows.
     gathered,
+    compared,  ///< 1 where IndexComparison::How `value` holds of both, else 0
+    chosen,    ///< the first, where all behind the second are not 0, else the second
   } kind = number;
   std::int64_t value = 0;
-  std::vector<Index> of;  ///< two, for what has operands; of `wide` one; of `gathered` some
+  std::vector<Index> of;  ///< two, for what has operands; of `wide` one; of `gathered` and
+                          ///< `chosen` some
 
   static Index make(Kind kind, std::int64_t value = 0) { return {kind, value, {}}; }
   static Index make(Kind kind, Index a, Index b) { return {kind, 0, {std::move(a), std::move(b)}}; }
@@ -125,6 +128,9 @@ struct IndexComparison {
   Index b;
   bool operator==(const IndexComparison&) const = default;
 };
+
+/// The comparison as an index (Index::compared).
+Index compared(const IndexComparison& one);
 
 /// Throws std::domain_error as value_of().
 bool holds(const IndexComparison& one, const Launch& launch, std::int64_t iteration = 0);

@@ -177,8 +177,8 @@ std::optional<Index> ElementPlaces::made(const Operation& op, int depth) const {
 /// Integers that the function loads, alone or in a tile, from where it stores nothing: whoever
 /// needs them may load them again.
 std::optional<Index> ElementPlaces::gathered(const Operation& load, int depth) const {
-  // (With a mask some are not loaded.)
-  if (load.operands.size() != 1 || load.results.size() != 1 ||
+  // (With a mask another number stands for those that are not loaded.)
+  if ((load.operands.size() != 1 && load.operands.size() != 3) || load.results.size() != 1 ||
       m_.attribute(load, "isVolatile") == "true")
     return std::nullopt;
   const Type *type = m_.type_of(load.results[0]), *from = m_.type_of(load.operands[0]);
@@ -191,6 +191,18 @@ std::optional<Index> ElementPlaces::gathered(const Operation& load, int depth) c
   if (!place || !never_stored(m_, indices_.function(), place->parameter)) return std::nullopt;
   Index made = Index::make(Index::gathered, std::move(place->added));
   made.value = place->parameter;
+  if (load.operands.size() == 3) {
+    const auto mask = comparisons(load.operands[1], depth + 1);
+    auto other = number(load.operands[2], depth + 1);
+    if (!mask || !other) return std::nullopt;
+    std::vector<Index> of = {made, std::move(*other)};
+    for (const meaning::IndexComparison& one : *mask) of.push_back(compared(one));
+    // (Text has no load of one place under the masks of many.)
+    for (const auto kind : {Index::row, Index::column})
+      for (std::size_t k = 1; k < of.size(); ++k)
+        if (depends_on(of[k], kind) && !depends_on(made, kind)) return std::nullopt;
+    made = Index::make(Index::chosen, std::move(of));
+  }
   // One of the loop that is the same in all iterations would be loaded before it, and so where the
   // loop does not run, too; one of a branch, where that is not taken.
   for (int around = static_cast<int>(&load - m_.ops.data()); around != kNone;

@@ -339,7 +339,8 @@ meaning::Place MeaningBuilder::place(int index, int copy, int copies, int dimens
   if (descriptor != kNone) {
     for (const int operand : op.operands) {
       if (!is_tile(operand, TypeKind::scalar)) continue;
-      const auto one = indices_.of(operand);
+      auto one = indices_.of(operand);
+      if (!one) one = ElementPlaces(m_, loop_, indices_).integer(operand);  // (gathered, perhaps)
       if (!one) return where;
       begin.push_back(*one);
     }
@@ -445,9 +446,9 @@ std::optional<std::pair<int, Index>> MeaningBuilder::pointer(int value, int dept
   if (!base) return std::nullopt;
   if (is_tile(op.operands[1], TypeKind::scalar)) {
     // (Of 64 bits it says where 32 become 64.)
-    const auto offset = type(op.operands[1]).element == "i64"
-                            ? ElementPlaces(m_, loop_, indices_).integer(op.operands[1])
-                            : indices_.of(op.operands[1]);
+    auto offset =
+        type(op.operands[1]).element == "i64" ? std::nullopt : indices_.of(op.operands[1]);
+    if (!offset) offset = ElementPlaces(m_, loop_, indices_).integer(op.operands[1]);
     if (!offset) return std::nullopt;
     base->second = Index::make(Index::add, base->second, *offset);
     return base;

@@ -14,7 +14,8 @@ import emit_pointers_test as pointers
 import numpy as np
 
 CASES = ["experts-gathered-hopper", "experts-gathered-blackwell", "experts-mixed-loads-hopper", "attention-block-sparse-hopper",
-         "convolution-forward-hopper", "convolution-forward-hopper:corner", "convolution-weight-gradient-blackwell"]
+         "convolution-forward-hopper", "convolution-forward-hopper:corner", "convolution-weight-gradient-blackwell", "embedding-bag-hopper",
+         "experts-mixed-loads-hopper:listed", "experts-mixed-loads-hopper:steps"]
 floats, brain, off = around.floats, around.brain, around.off
 
 
@@ -67,6 +68,50 @@ class ExpertsMixedLoads:
             first = self.experts[at // 128] * self.n
             want[token] = self.w[first:first + self.n].astype(np.float64) @ self.x[token].astype(np.float64)
         yield off(self.y, want)
+
+
+class ExpertsListed(ExpertsMixedLoads):
+    """The same, where the first 100 rows of a block are listed and the others are row 3 of X."""
+
+    def errors(self):
+        want = np.empty((256, self.n))
+        for at, token in enumerate(self.tokens):
+            first = self.experts[at // 128] * self.n
+            row = self.x[token if at % 128 < 100 else 3]
+            want[token] = self.w[first:first + self.n].astype(np.float64) @ row.astype(np.float64)
+        yield off(self.y, want)
+
+
+class ExpertsOfSteps(ExpertsMixedLoads):
+    """The same, where each step has an expert of its own, in the place of its first column: the descriptor's row is loaded in the loop."""
+
+    def make(self, n, random):
+        super().make(n, random)
+        self.experts = random.integers(0, 3, max(self.k, 2)).astype(np.int32)
+
+    def errors(self):
+        want = np.zeros((256, self.n))
+        for start in range(0, self.k, 64):
+            w = self.w[self.experts[start] * self.n:][:self.n, start:start + 64].astype(np.float64)
+            want[self.tokens] += self.x[self.tokens, start:start + 64].astype(np.float64) @ w.T
+        yield off(self.y, want)
+
+
+class EmbeddingBag:
+    """embedding_bag(table, ids, starts, out, width): sums of rows of a table, 256 columns a program; the last columns are ragged."""
+
+    def make(self, n, random):
+        # Bags of 2 and of n rows.
+        self.width, self.grid, self.trips = 512 - 16, (2, 2), n
+        self.starts, self.only = np.array([0, 2, 2 + n], np.int32), {(1, 0, 0), (1, 1, 0)}
+        self.table, self.ids = pointers.half(random, 40, self.width), random.integers(0, 40, 2 + n).astype(np.int64)
+        self.out = np.full((2, self.width), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.table, self.ids, self.starts, self.out, self.width]
+
+    def errors(self):
+        yield off(self.out[1], self.table[self.ids[2:]].astype(np.float64).sum(axis=0))
 
 
 class AttentionBlockSparse:
@@ -160,10 +205,25 @@ class ConvolutionWeightGradient:
             yield off(self.filter[place], a.T @ self.y.reshape(-1, self.f).astype(np.float64))
 
 
-around.ORACLES.update({"experts-gathered": ExpertsGathered, "experts-mixed-loads": ExpertsMixedLoads,
+around.ORACLES.update({"embedding-bag": EmbeddingBag, "experts-gathered": ExpertsGathered, "experts-mixed-loads": ExpertsMixedLoads,
                        "attention-block-sparse": AttentionBlockSparse, "convolution-forward": ConvolutionForward,
                        "convolution-weight-gradient": ConvolutionWeightGradient})
-pointers.CHANGES.update({"corner": (r"arith\.constant 9 : i32", "arith.constant 1 : i32")})
+# The first rows of a block alone are loaded, as the mask of a list that ends there would have it.
+ROWS = "tensor<128xi32, #ttg.slice<{dim = 1, parent = #blocked}>>"
+LISTED = f"""%end_of_list = arith.constant dense<100> : {ROWS}
+    %else = arith.constant dense<3> : {ROWS}
+    %listed = arith.cmpi slt, %token_3, %end_of_list : {ROWS}
+    %token_10 = tt.load %token_8, %listed, %else"""
+STEPS = """%at = tt.addptr %experts_ptr, %start : !tt.ptr<i32>, i32
+      %which = tt.load %at : !tt.ptr<i32>
+      %of_which = arith.muli %which, %N : i32
+      %its_row = arith.addi %of_which, %column_0 : i32
+      %w_29 = tt.descriptor_load %w_desc[%its_row"""
+pointers.CHANGES.update({"corner": (r"arith\.constant 9 : i32", "arith.constant 1 : i32"),
+                         "steps": (r"%w_29 = tt\.descriptor_load %w_desc\[%w_18", STEPS), "listed": (r"%token_10 = tt\.load %token_8", LISTED)})
+# A name with one of these changes has another formula.
+CHANGED = {"corner": {"convolution-forward": ConvolutionCorner}, "listed": {"experts-mixed-loads": ExpertsListed},
+           "steps": {"experts-mixed-loads": ExpertsOfSteps}}
 
 
 def main():
@@ -173,10 +233,10 @@ def main():
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         for case in cases:
-            if case.endswith(":corner"):
-                around.ORACLES["convolution-forward"] = ConvolutionCorner
+            known = dict(around.ORACLES)
+            around.ORACLES.update(CHANGED.get(case.partition(":")[2], {}))
             failed |= pointers.checked(twill, case, folder, removes, compiles)
-            around.ORACLES["convolution-forward"] = ConvolutionForward
+            around.ORACLES.update(known)
     return 1 if failed else 0
 
 

@@ -126,6 +126,23 @@ TEST_CASE("rows that are loaded before the loop") {
   });
 }
 
+TEST_CASE("rows of which some are not loaded are another number") {
+  const std::string rows = "tensor<64xi32, #ttg.slice<{dim = 1, parent = #blocked1}>>";
+  const ModuleMeaning of =
+      meaning_of(replaced(text_of_file("experts-gathered-hopper"), "%token_27 = tt.load %token_24",
+                          "%end = arith.constant dense<50> : " + rows +
+                              "\n    %else = arith.constant dense<9> : " + rows +
+                              "\n    %listed = arith.cmpi slt, %sorted_at_13, %end : " + rows +
+                              "\n    %token_27 = tt.load %token_24, %listed, %else"));
+  CHECK(without_place(of) == 0);
+  Launch launch = launch_of_experts();
+  for (std::int64_t row = 50; row < 64; ++row) launch.memory.erase({kTokens, kBlock * 64 + row});
+  check_places(place_behind(of, kX), launch, 64, 64, 3, [&](auto r, auto c, auto i) {
+    const std::int64_t token = r < 50 ? launch.memory.at({kTokens, kBlock * 64 + r}) : 9;
+    return std::pair(token / 2 * kK + c + 64 * i, token < 2 * kCount && c < kK - 64 * i);
+  });
+}
+
 TEST_CASE("a block's number that is loaded in the loop") {
   // attention_block_sparse(q, k, v, o, blocks, counts, length, scale)
   const ModuleMeaning of = meaning_of(text_of_file("attention-block-sparse-hopper"));
