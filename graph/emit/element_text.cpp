@@ -338,7 +338,7 @@ std::string element_pointers(const Plan& plan, int tensor, const ElementNames& n
 }
 
 std::string element_mask(const Plan& plan, const Value& value, const ElementNames& names) {
-  std::string all;
+  std::vector<std::string> all;
   const std::vector<BoundTerms> bounds = bounds_of(plan, value);
   for (const BoundTerms& one : bounds) {
     if (one.row == 0 && one.column == 0)
@@ -371,16 +371,15 @@ std::string element_mask(const Plan& plan, const Value& value, const ElementName
       const std::string limit = text_of(plan, rest, names);
       text = text_of(plan, left, names) + " >= " + (limit.empty() ? "0" : limit);
     }
-    all += bounds.size() == 1 ? text : (all.empty() ? "(" : " & (") + text + ")";
+    all.push_back(std::move(text));
   }
-  // (Of bounds and such a mask a value has one.)
-  const auto& mask = plan.user->places[at(value.tensor)].mask;
-  for (const meaning::IndexComparison& one : mask) {
-    const std::string text =
-        element_text(plan, one.a, names) + sign_of(one.how) + element_text(plan, one.b, names);
-    all += mask.size() == 1 ? text : (all.empty() ? "(" : " & (") + text + ")";
-  }
-  return all;
+  for (const meaning::IndexComparison& one : plan.user->places[at(value.tensor)].mask)
+    all.push_back(element_text(plan, one.a, names) + sign_of(one.how) +
+                  element_text(plan, one.b, names));
+  if (all.size() == 1) return all[0];
+  std::string text;
+  for (const std::string& one : all) text += (text.empty() ? "(" : " & (") + one + ")";
+  return text;
 }
 
 ElementCopy element_copy(const Plan& plan, const Value& load) {

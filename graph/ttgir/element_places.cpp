@@ -205,10 +205,12 @@ std::optional<Index> ElementPlaces::gathered(const Operation& load, int depth) c
   }
   // One of the loop that is the same in all iterations would be loaded before it, and so where the
   // loop does not run, too; one of a branch, where that is not taken.
-  for (int around = static_cast<int>(&load - m_.ops.data()); around != kNone;
-       around = m_.parent(around))
-    if (around == loop_ && (load.block != body_ || !depends_on(made, Index::iteration)))
-      return std::nullopt;
+  for (int around = m_.parent(static_cast<int>(&load - m_.ops.data())); around != kNone;
+       around = m_.parent(around)) {
+    if (around == loop_ && !depends_on(made, Index::iteration)) return std::nullopt;
+    if (around == indices_.function()) break;
+    if (m_.op(around).name != "scf.for") return std::nullopt;
+  }
   return made;
 }
 

@@ -230,6 +230,13 @@ TEST_CASE("what is not known to be the same whenever it is loaded is no place") 
   const std::string sparse = text_of_file("attention-block-sparse-hopper");
   CHECK(without_place(meaning_of(replaced(sparse, "%columns_32 = tt.addptr %columns_22, %i :",
                                           "%columns_32 = tt.addptr %columns_22, %c1_i32 :"))) > 0);
+  // In a branch, which is not always taken.
+  CHECK(without_place(meaning_of(replaced(
+            sparse, "%columns_33 = tt.load %columns_32 : !tt.ptr<i32>",
+            "%taken = arith.cmpi slt, %i, %c64_i32 : i32\n      %columns_33 = scf.if %taken -> "
+            "(i32) {\n"
+            "        %found = tt.load %columns_32 : !tt.ptr<i32>\n        scf.yield %found : i32\n"
+            "      } else {\n        scf.yield %c0_i32 : i32\n      }"))) > 0);
   // What a load leaves outside is no number that the text has.
   CHECK(unplaced("%x_80 = tt.load %x_tile_73, %x_79, %cst_0 :",
                  "%f = arith.sitofp %left_75 : i32 to bf16\n    %ones = tt.splat %f : bf16 -> "
