@@ -19,6 +19,8 @@ CASES = ["experts-gathered-hopper", "experts-gathered-blackwell", "experts-mixed
 # What is not loaded is no 0; rows are stored to; a mask asks for one of two.
 REFUSED = {"experts-gathered-hopper:other": "cp.async cannot follow", "experts-gathered-hopper:stored": "where the tiles of",
            "experts-gathered-hopper:either": "where the tiles of"}
+# Its ring has 76 copies: in runs of fewer iterations nobody waits for a free one.
+IMPLIED = {"embedding-bag-hopper": 1}
 floats, brain, off = around.floats, around.brain, around.off
 
 
@@ -245,7 +247,7 @@ def main():
         for case in cases:
             known = dict(around.ORACLES)
             around.ORACLES.update(CHANGED.get(case.partition(":")[2], {}))
-            failed |= pointers.checked(twill, case, folder, removes, compiles)
+            failed |= pointers.checked(twill, case, folder, removes, compiles, IMPLIED.get(case, 0))
             around.ORACLES.update(known)
     return 1 if failed else 0
 
