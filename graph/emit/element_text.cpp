@@ -165,6 +165,50 @@ std::optional<Along> along(const Plan& plan, const Index& index, Index::Kind dim
   }
 }
 
+/// So many neighbours along a dimension are let through together where this is at least 0, from a
+/// multiple of as many on: what it is made of beside the dimension's place itself, which has the
+/// factor 1 or -1. 0 = that is not known.
+std::int64_t let_through_together(const Plan& plan, const Terms& bound, Index::Kind dimension) {
+  std::int64_t mine = 0;
+  for (const auto& [index, factor] : bound.all)
+    if (index.kind == dimension) mine = factor;
+  if (mine != 0 && mine != 1 && mine != -1) return 0;
+  // x >= -rest, or x < rest + 1.
+  std::int64_t divisor = std::abs(bound.rest + (mine == -1 ? 1 : 0)), block = kAny;
+  for (const auto& [index, factor] : bound.all) {
+    if (index.kind == dimension) continue;
+    const auto part = along(plan, index, dimension);
+    if (!part || part->step != 0) return 0;
+    block = std::min(block, part->block);
+    divisor = std::gcd(divisor, std::gcd(factor, kAny) * part->divisor);
+  }
+  if (mine == 0) return block;
+  return std::gcd(block, divisor == 0 ? kAny : divisor);
+}
+
+/// The same of a comparison of a place's mask.
+std::int64_t let_through_together(const Plan& plan, const meaning::IndexComparison& one,
+                                  Index::Kind dimension) {
+  using How = meaning::IndexComparison::How;
+  const auto together = [&](const Index& a, const Index& b, std::int64_t less) {
+    Terms bound;  // a - b - less >= 0
+    bound.add(a, 1);
+    bound.add(b, -1);
+    bound.rest -= less;
+    std::erase_if(bound.all, [](const auto& term) { return term.second == 0; });
+    return let_through_together(plan, bound, dimension);
+  };
+  switch (one.how) {
+    case How::less: return together(one.b, one.a, 1);
+    case How::at_most: return together(one.b, one.a, 0);
+    case How::more: return together(one.a, one.b, 1);
+    case How::at_least: return together(one.a, one.b, 0);
+    case How::equal: return std::gcd(together(one.a, one.b, 0), together(one.b, one.a, 0));
+    case How::unequal: return 1;
+  }
+  return 0;
+}
+
 /// The largest number of neighbours along a dimension that one copy may have, 0 = they are none.
 std::int64_t neighbours(const Plan& plan, const Value& load, Index::Kind dimension) {
   const meaning::Place& place = plan.user->places[at(load.tensor)];
@@ -199,6 +243,11 @@ std::int64_t neighbours(const Plan& plan, const Value& load, Index::Kind dimensi
       }
     together = std::gcd(together, divisor == 0 ? kAny : divisor);
   }
+  for (const meaning::IndexComparison& one : place.mask) {
+    const std::int64_t let = let_through_together(plan, one, dimension);
+    if (let == 0) return 0;
+    together = std::gcd(together, let);
+  }
   std::int64_t most = kMostBytes / bytes;
   while (most > 1 && together % most != 0) most /= 2;
   return most;
@@ -212,9 +261,20 @@ bool uniform(const Index& index) {
 }
 int operations(const Index& index) {
   constexpr int kLoad = 2;
-  int count = index.kind == Index::loaded ? kLoad : index.of.empty() ? 0 : 1;
+  int count = index.kind == Index::loaded || index.kind == Index::gathered ? kLoad
+              : index.of.empty()                                           ? 0
+                                                                           : 1;
   for (const Index& one : index.of) count += operations(one);
   return count;
+}
+void add_gathered(const Plan& plan, const Index& index, std::vector<Index>& all) {
+  for (const auto& [name, place] : plan.places)
+    if (place == index) return;  // it has a name of its own
+  if (index.kind != Index::gathered && index.kind != Index::chosen) {
+    for (const Index& one : index.of) add_gathered(plan, one, all);
+  } else if (std::find(all.begin(), all.end(), index) == all.end()) {
+    all.push_back(index);
+  }
 }
 void add_uniform(const Index& index, std::vector<Index>& all) {
   constexpr int kShort = 2;
@@ -228,11 +288,30 @@ void add_uniform(const Index& index, std::vector<Index>& all) {
 
 }  // namespace
 
+std::vector<Index> gathered_numbers(const Plan& plan, int tensor, const std::string& iteration) {
+  std::vector<Index> all;
+  const meaning::Place& place = plan.user->places[at(tensor)];
+  for (const Index& one : *place.added) add_gathered(plan, in_iteration(one, iteration), all);
+  for (const meaning::IndexComparison& one : place.mask)
+    for (const Index* const side : {&one.a, &one.b})
+      add_gathered(plan, in_iteration(*side, iteration), all);
+  return all;
+}
+
+bool moves_along(const Plan& plan, int tensor, Index::Kind dimension) {
+  const std::vector<Index>& added = *plan.user->places[at(tensor)].added;
+  return std::any_of(added.begin(), added.end(),
+                     [&](const Index& one) { return depends_on(simple(one), dimension); });
+}
+
 std::vector<Index> shared_places(const Plan& plan) {
   std::vector<Index> all;
   for (const meaning::Place& place : plan.user->places)
-    if (place.added)
+    if (place.added) {
       for (const Index& one : *place.added) add_uniform(simple(one), all);
+      for (const meaning::IndexComparison& one : place.mask)
+        for (const Index* const side : {&one.a, &one.b}) add_uniform(simple(*side), all);
+    }
   for (const Value& value : plan.meaning->values) {
     if (!plan.by_elements(value.tensor)) continue;
     for (const BoundTerms& one : bounds_of(plan, value)) {
@@ -259,7 +338,7 @@ std::string element_pointers(const Plan& plan, int tensor, const ElementNames& n
 }
 
 std::string element_mask(const Plan& plan, const Value& value, const ElementNames& names) {
-  std::string all;
+  std::vector<std::string> all;
   const std::vector<BoundTerms> bounds = bounds_of(plan, value);
   for (const BoundTerms& one : bounds) {
     Terms left, right;
@@ -297,9 +376,15 @@ std::string element_mask(const Plan& plan, const Value& value, const ElementName
       const std::string limit = text_of(plan, rest, names);
       text = text_of(plan, left, names) + " >= " + (limit.empty() ? "0" : limit);
     }
-    all += bounds.size() == 1 ? text : (all.empty() ? "(" : " & (") + text + ")";
+    all.push_back(std::move(text));
   }
-  return all;
+  for (const meaning::IndexComparison& one : plan.user->places[at(value.tensor)].mask)
+    all.push_back(element_text(plan, one.a, names) + sign_of(one.how) +
+                  element_text(plan, one.b, names));
+  if (all.size() == 1) return all[0];
+  std::string text;
+  for (const std::string& one : all) text += (text.empty() ? "(" : " & (") + one + ")";
+  return text;
 }
 
 ElementCopy element_copy(const Plan& plan, const Value& load) {
@@ -315,7 +400,8 @@ ElementCopy element_copy(const Plan& plan, const Value& load) {
                     (load.operands[0].value < 0 && load.operands[0].constant.empty() &&
                      load.operands[0].number == 0);
   copy.fills = !zero;
-  if (most * type->bytes >= kLeastBytes) copy.vector = most;
+  const bool nothing = plan.user->places[at(load.tensor)].outside == 0;
+  if (most * type->bytes >= kLeastBytes && nothing) copy.vector = most;
   return copy;
 }
 

@@ -11,19 +11,34 @@
 
 namespace twill::emit {
 
-/// What stands for an element's row and column and for the iteration.
+/// What stands for an element's row and column and for the iteration, and for numbers that have
+/// been gathered before (Index::gathered).
 struct ElementNames {
   std::string row, column, iteration;
+  std::vector<std::pair<meaning::Index, std::string>> gathered = {};
 };
 
 /// Long parts of places and of masks that are the same for all elements in all iterations: numbers
 /// worth a name. Throws Refusal.
 std::vector<meaning::Index> shared_places(const Plan& plan);
 
+/// What names of a value's gathered numbers end with; there are no more of them.
+inline constexpr const char* kGathered[] = {"_at", "_at2", "_at3", "_at4"};
+
+/// Numbers that places of a tensor's elements and their mask are made of and that are gathered,
+/// each once, as they are in an iteration (ElementNames::iteration). Those within others are left
+/// out.
+std::vector<meaning::Index> gathered_numbers(const Plan& plan, int tensor,
+                                             const std::string& iteration);
+
+/// Do the places of a tensor's elements differ along a dimension (Index::row or Index::column)?
+bool moves_along(const Plan& plan, int tensor, meaning::Index::Kind dimension);
+
 /// A tensor's pointers to the elements: "x_ptr + ...". Throws Refusal.
 std::string element_pointers(const Plan& plan, int tensor, const ElementNames& names);
 
-/// Which elements a load or a store moves, by its bounds; "" = all. Throws Refusal.
+/// Which elements a load or a store moves, by its bounds or its place's mask; "" = all. Throws
+/// Refusal.
 std::string element_mask(const Plan& plan, const meaning::Value& value, const ElementNames& names);
 
 /// How a load of a tile by pointers is copied.

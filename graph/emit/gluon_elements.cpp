@@ -34,6 +34,23 @@ void SlotPrinter::use_arguments(const std::string& text) {
   if (mentions(text, "n")) use("n");
 }
 
+void SlotPrinter::write_places(int depth, const Value& value, const std::string& layout,
+                               const std::string& text, const std::string& more_rows,
+                               const std::string& more_columns) {
+  const std::string& name = plan_.variable[at(index_of(value))];
+  const std::string rows = name + "_down", columns = name + "_across";
+  const bool vector = value.shape.size() == 1;
+  if (mentions(text, rows))
+    line(depth,
+         rows + " = " +
+             (vector ? range(value.shape[0], layout)
+                     : range(value.shape[0], "gl.SliceLayout(1, " + layout + ")") + "[:, None]") +
+             more_rows);
+  if (!vector && mentions(text, columns))
+    line(depth, columns + " = " + range(value.shape[1], "gl.SliceLayout(0, " + layout + ")") +
+                    "[None, :]" + more_columns);
+}
+
 std::string SlotPrinter::elements(int depth, const Value& value, const std::string& layout,
                                   const std::string& iteration, const std::string& first) {
   const bool across = !first.empty() && value.shape != m_.values[at(index_of(value))].shape &&
@@ -42,23 +59,69 @@ std::string SlotPrinter::elements(int depth, const Value& value, const std::stri
   const std::string& name = plan_.variable[at(index_of(value))];
   const std::string rows = name + "_down", columns = name + "_across";
   ElementNames names{rows, columns, iteration};
+  std::string gathers;
+  const auto lines = gather_lines(value, layout, names);
+  for (const std::string& one : lines) gathers += one + " ";
   const std::string pointers = element_pointers(plan_, value.tensor, names);
   const std::string mask = element_mask(plan_, value, names);
-  const std::string both = pointers + " " + mask;
+  const std::string both = gathers + pointers + " " + mask;
   use_arguments(both);
-  if (value.shape.size() == 1) {
-    if (mentions(both, rows)) line(depth, rows + " = " + range(value.shape[0], layout));
-  } else {
-    if (mentions(both, rows))
-      line(depth, rows + " = " + range(value.shape[0], "gl.SliceLayout(1, " + layout + ")") +
-                      "[:, None]" + (first.empty() || across ? "" : " + " + first));
-    if (mentions(both, columns))
-      line(depth, columns + " = " + range(value.shape[1], "gl.SliceLayout(0, " + layout + ")") +
-                      "[None, :]" + (across ? " + " + first : ""));
-  }
-  if (!mentions(pointers, rows) || (value.shape.size() == 2 && !mentions(pointers, columns)))
+  write_places(depth, value, layout, both, first.empty() || across ? "" : " + " + first,
+               across ? " + " + first : "");
+  for (const std::string& one : lines) line(depth, one);
+  if (!moves_along(plan_, value.tensor, meaning::Index::row) ||
+      (value.shape.size() == 2 && !moves_along(plan_, value.tensor, meaning::Index::column)))
     refuse("op", value.id + " moves an element several times: not emitted yet");
   return pointers + (mask.empty() ? "" : ", mask=" + mask);
+}
+
+/// Numbers that a value's places and mask are made of, gathered from memory, get names: those that
+/// this layout has from before the loop, and others by lines that stand before the value's own.
+std::vector<std::string> SlotPrinter::gather_lines(const Value& value, const std::string& layout,
+                                                   ElementNames& names) {
+  const int v = index_of(value);
+  const auto before = gathered_.find({v, layout});
+  if (before != gathered_.end()) names.gathered = before->second;
+  std::vector<std::string> lines;
+  for (meaning::Index& one : gathered_numbers(plan_, value.tensor, names.iteration)) {
+    const auto known = [&](const auto& had) { return had.first == one; };
+    if (std::any_of(names.gathered.begin(), names.gathered.end(), known)) continue;
+    const std::size_t number = names.gathered.size();
+    if (number >= std::size(kGathered))
+      refuse("op", value.id + " has places made of too many numbers from memory");
+    std::string name = plan_.variable[at(v)] + kGathered[number];
+    lines.push_back(name + " = " + element_text(plan_, one, names));
+    names.gathered.emplace_back(std::move(one), std::move(name));
+  }
+  return lines;
+}
+
+/// What loads of the loop gather that is the same in all iterations.
+void SlotPrinter::gather_before() {
+  for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op) {
+    const int v = plan_.links.result[at(op)];
+    const Value& value = m_.values[at(v)];
+    if (p_.ops[at(op)].slot != slot_ || value.function != Function::load ||
+        !plan_.by_elements(value.tensor))
+      continue;
+    const auto all = gathered_numbers(plan_, value.tensor, "");
+    const std::string layout = copy_layout(value.shape, element_copy(plan_, value), warps_);
+    const std::string rows = plan_.variable[at(v)] + "_down",
+                      columns = plan_.variable[at(v)] + "_across";
+    ElementNames names{rows, columns, ""};
+    for (const meaning::Index& one : all) {
+      if (depends_on(one, meaning::Index::iteration)) continue;
+      const std::size_t number = names.gathered.size();
+      if (number >= std::size(kGathered)) break;
+      const std::string text = element_text(plan_, one, names);
+      use_arguments(text);
+      write_places(1, value, layout, text);
+      std::string name = plan_.variable[at(v)] + kGathered[number];
+      line(1, name + " = " + text);
+      names.gathered.emplace_back(one, std::move(name));
+    }
+    if (!names.gathered.empty()) gathered_[{v, layout}] = std::move(names.gathered);
+  }
 }
 
 void SlotPrinter::load_elements(int depth, const Value& value, const std::string& iteration,
@@ -108,21 +171,18 @@ std::string SlotPrinter::masked(int depth, const Value& value, const std::string
   const std::string rows = name + "_down", columns = name + "_across";
   std::string mask = element_mask(plan_, value, {rows, columns, iteration});
   use_arguments(mask);
-  if (mentions(mask, rows))
-    line(depth,
-         rows + " = " +
-             (value.shape.size() == 1
-                  ? range(value.shape[0], layout)
-                  : range(value.shape[0], "gl.SliceLayout(1, " + layout + ")") + "[:, None]"));
-  if (mentions(mask, columns))
-    line(depth, columns + " = " + range(value.shape[1], "gl.SliceLayout(0, " + layout + ")") +
-                    "[None, :]");
+  write_places(depth, value, layout, mask);
   return mask;
 }
 
 std::string SlotPrinter::loaded_elements(const Value& value, const std::string& from) const {
-  if (meaning::bounds_of(value).empty()) return "gl.load(" + from + ")";
-  return "gl.load(" + from + ", other=" + values_.number(value.operands[0]).text + ")";
+  Operand other;
+  other.number = plan_.user->places[at(value.tensor)].outside;
+  if (!meaning::bounds_of(value).empty())
+    other = value.operands[0];
+  else if (plan_.user->places[at(value.tensor)].mask.empty())
+    return "gl.load(" + from + ")";
+  return "gl.load(" + from + ", other=" + values_.number(other).text + ")";
 }
 
 void SlotPrinter::store_elements(int depth, const Value& value, const Expression& what,

@@ -118,6 +118,7 @@ void SlotPrinter::before() {
     needs_.fence = true;
     line(1, "fence_async_shared()  # threads copied them, products may read them");
   }
+  gather_before();
   values_before();
   bool said = false;
   for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {

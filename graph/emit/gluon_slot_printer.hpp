@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/emit/element_text.hpp"
 #include "graph/emit/gluon_slot.hpp"
 #include "graph/emit/gluon_values.hpp"
 #include "graph/emit/in_flight.hpp"
@@ -184,6 +185,13 @@ class SlotPrinter {
   /// it has all rows.
   std::string elements(int depth, const Value& value, const std::string& layout,
                        const std::string& iteration, const std::string& first = "");
+  /// Writes those of the value's names of rows and columns that a text mentions.
+  void write_places(int depth, const Value& value, const std::string& layout,
+                    const std::string& text, const std::string& more_rows = "",
+                    const std::string& more_columns = "");
+  std::vector<std::string> gather_lines(const Value& value, const std::string& layout,
+                                        ElementNames& names);
+  void gather_before();
   bool only_in_registers(const Value& value) const;
   /// What a load has copied, with its number outside its bounds, where that is another one than 0.
   Expression filled_outside(int value, const Expression& copied, Iteration it);
@@ -284,6 +292,9 @@ class SlotPrinter {
   int trips_ = -1;             ///< of the short run that is written; -1 = it is none
   SlotState state_;
   std::map<int, Expression> chain_;
+  /// By value and register layout: what is gathered before the loop, and its names.
+  std::map<std::pair<int, std::string>, std::vector<std::pair<meaning::Index, std::string>>>
+      gathered_;
   std::set<int> early_;  ///< values from before the loop whose lines are written
   struct Repeated {
     std::map<int, std::unique_ptr<SlotPrinter>> loops;  ///< by EarlierLoop::id

@@ -166,7 +166,10 @@ class Planner {
     for (const meaning::Value& value : m.values) {
       std::vector<std::string> suffixes = {"_prev", "_prev2", "_prev3",
                                            "_past", "_left",  "_left_prev"};
-      if (plan_.by_elements(value.tensor)) suffixes.insert(suffixes.end(), {"_down", "_across"});
+      if (plan_.by_elements(value.tensor)) {
+        suffixes.insert(suffixes.end(), {"_down", "_across"});
+        suffixes.insert(suffixes.end(), std::begin(kGathered), std::end(kGathered));
+      }
       plan_.variable.push_back(names_.make(value.id, "value", suffixes));
     }
     for (const Storage& s : p_.storages) {

@@ -12,6 +12,7 @@ namespace twill::emit {
 namespace {
 
 using meaning::Index;
+using meaning::IndexComparison;
 using program::Refusal;
 
 constexpr std::size_t kMostText = 4'000;  // of an index, in characters
@@ -21,9 +22,29 @@ std::string bare(std::string text) {
   return text.starts_with('(') ? text.substr(1, text.size() - 2) : text;
 }
 
+std::string text_of(const Plan& plan, const Index& index, const ElementNames* names = nullptr);
+
+/// Of numbers that are gathered, perhaps with others where some are not.
+std::string gathered_text(const Plan& plan, const Index& index, const ElementNames* names) {
+  const Index& load = index.kind == Index::chosen ? index.of[0] : index;
+  if (load.kind != Index::gathered)
+    throw Refusal{"function", "it chooses between numbers that it does not load"};
+  std::string text = plan.parameter_name[at(static_cast<int>(load.value))];
+  if (text.empty()) throw Refusal{"function", "it gathers numbers through a descriptor"};
+  for (const Index& one : load.of) {
+    const std::string where = text_of(plan, one, names);
+    if (where != "0") text += " + " + where;
+  }
+  std::string mask;
+  for (std::size_t k = 2; k < index.of.size() && index.kind == Index::chosen; ++k)
+    mask += (mask.empty() ? "" : " & ") + text_of(plan, index.of[k], names);
+  if (!mask.empty()) text += ", mask=" + mask + ", other=" + text_of(plan, index.of[1], names);
+  return "gl.load(" + text + ")";
+}
+
 /// An index as Python, of one iteration or of none; of an element's place with names for what it
 /// depends on.
-std::string text_of(const Plan& plan, const Index& index, const ElementNames* names = nullptr) {
+std::string text_of(const Plan& plan, const Index& index, const ElementNames* names) {
   const auto both = [&](const char* sign) {
     return "(" + text_of(plan, index.of[0], names) + sign + text_of(plan, index.of[1], names) + ")";
   };
@@ -34,6 +55,9 @@ std::string text_of(const Plan& plan, const Index& index, const ElementNames* na
   std::string text;
   for (const auto& [name, place] : plan.places)
     if (names != nullptr && place == index) return name;
+  if (names != nullptr)
+    for (const auto& [known, name] : names->gathered)
+      if (known == index) return name;
   switch (index.kind) {
     case Index::number: return std::to_string(index.value);
     case Index::argument:
@@ -66,6 +90,11 @@ std::string text_of(const Plan& plan, const Index& index, const ElementNames* na
     case Index::narrow:
       return "gl.cast(" + bare(text_of(plan, index.of[0], names)) +
              (index.kind == Index::wide ? ", gl.int64)" : ", gl.int32)");
+    case Index::gathered:
+    case Index::chosen: text = gathered_text(plan, index, names); break;
+    case Index::compared:
+      text = both(sign_of(static_cast<IndexComparison::How>(index.value)));
+      break;
     case Index::add: text = both(" + "); break;
     case Index::sub: text = both(" - "); break;
     case Index::mul: text = both(" * "); break;
@@ -118,6 +147,11 @@ std::string in_one(const Plan& plan) {
 
 }  // namespace
 
+const char* sign_of(IndexComparison::How how) {
+  constexpr const char* kSigns[] = {" < ", " <= ", " > ", " >= ", " == ", " != "};
+  return kSigns[how];
+}
+
 bool loaded_earlier(const meaning::UserKernel& user, int parameter) {
   for (const meaning::EarlierLoop& one : user.earlier) {
     const auto from = [&](const auto& where) { return where.parameter == parameter; };
@@ -163,12 +197,15 @@ std::string number_text_of(const Plan& plan, const Index& index) {
   return bare(text_of(plan, simple(index)));
 }
 
-std::string element_text(const Plan& plan, const Index& index, const ElementNames& names) {
+Index in_iteration(const Index& index, const std::string& iteration) {
   const bool number =
-      !names.iteration.empty() && std::all_of(names.iteration.begin(), names.iteration.end(),
-                                              [](unsigned char c) { return std::isdigit(c) != 0; });
-  return text_of(plan, simple(number ? at_iteration(index, std::stoll(names.iteration)) : index),
-                 &names);
+      !iteration.empty() && std::all_of(iteration.begin(), iteration.end(),
+                                        [](unsigned char c) { return std::isdigit(c) != 0; });
+  return simple(number ? at_iteration(index, std::stoll(iteration)) : index);
+}
+
+std::string element_text(const Plan& plan, const Index& index, const ElementNames& names) {
+  return text_of(plan, in_iteration(index, names.iteration), &names);
 }
 
 std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
@@ -306,8 +343,7 @@ std::string user_kernel_numbers(const Plan& plan, const std::string& bodies, boo
        returns ? plan.user->returns : std::vector<meaning::IndexComparison>{}) {
     refuse_wide(plan, one.a, "where it returns at once");
     refuse_wide(plan, one.b, "where it returns at once");
-    constexpr const char* kSigns[] = {"<", "<=", ">", ">=", "==", "!="};
-    text += "    if " + text_of(plan, simple(one.a)) + " " + kSigns[one.how] + " " +
+    text += "    if " + text_of(plan, simple(one.a)) + sign_of(one.how) +
             text_of(plan, simple(one.b)) + ":  # as the function does\n        return\n";
   }
   // (Masks of tiles by pointers say their numbers anew.)

@@ -57,6 +57,9 @@ std::string user_launcher(const std::vector<const Plan*>& plans);
 /// An index that is the same for all elements in all iterations, as text. Throws Refusal.
 std::string number_text_of(const Plan& plan, const meaning::Index& index);
 
+/// How Python asks it: " < ".
+const char* sign_of(meaning::IndexComparison::How how);
+
 /// Sums and products with 0 and 1 are left out.
 meaning::Index simple(meaning::Index index);
 
@@ -64,6 +67,9 @@ struct ElementNames;
 /// An index as text, where an element's row and column and the iteration have names. Throws
 /// Refusal.
 std::string element_text(const Plan& plan, const meaning::Index& index, const ElementNames& names);
+
+/// As an iteration has it, where that is a number: the index that element_text() writes.
+meaning::Index in_iteration(const meaning::Index& index, const std::string& iteration);
 
 /// Is `name` a word of `text`?
 bool mentions(std::string_view text, std::string_view name);

@@ -58,6 +58,18 @@ Sum made(const std::map<std::string, std::int64_t>& terms, std::int64_t rest) {
   return sum;
 }
 
+bool compares(IndexComparison::How how, std::int64_t a, std::int64_t b) {
+  switch (how) {
+    case IndexComparison::less: return a < b;
+    case IndexComparison::at_most: return a <= b;
+    case IndexComparison::more: return a > b;
+    case IndexComparison::at_least: return a >= b;
+    case IndexComparison::equal: return a == b;
+    case IndexComparison::unequal: return a != b;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t iteration) {
@@ -75,6 +87,22 @@ std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t ite
     case Index::column: return launch.column;
     case Index::wide: return x(0);
     case Index::narrow: return static_cast<std::int32_t>(u(0));
+    case Index::gathered: {
+      std::uint64_t place = 0;
+      for (int k = 0; k < static_cast<int>(index.of.size()); ++k) place += u(k);
+      const auto found =
+          launch.memory.find(std::pair(static_cast<int>(index.value), wrapped(place)));
+      if (found == launch.memory.end()) throw std::domain_error("a gathered number is not known");
+      return found->second;
+    }
+    case Index::compared:
+      return compares(static_cast<IndexComparison::How>(index.value), x(0), x(1));
+    case Index::chosen: {
+      // (What is not chosen need not be known.)
+      bool all = true;
+      for (int k = 2; k < static_cast<int>(index.of.size()); ++k) all = all && x(k) != 0;
+      return x(all ? 0 : 1);
+    }
     case Index::add: return wrapped(u(0) + u(1));
     case Index::sub: return wrapped(u(0) - u(1));
     case Index::mul: return wrapped(u(0) * u(1));
@@ -92,17 +120,14 @@ std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t ite
   return 0;
 }
 
-bool holds(const IndexComparison& one, const Launch& launch) {
-  const std::int64_t a = value_of(one.a, launch, 0), b = value_of(one.b, launch, 0);
-  switch (one.how) {
-    case IndexComparison::less: return a < b;
-    case IndexComparison::at_most: return a <= b;
-    case IndexComparison::more: return a > b;
-    case IndexComparison::at_least: return a >= b;
-    case IndexComparison::equal: return a == b;
-    case IndexComparison::unequal: return a != b;
-  }
-  return false;
+Index compared(const IndexComparison& one) {
+  Index made = Index::make(Index::compared, one.a, one.b);
+  made.value = one.how;
+  return made;
+}
+
+bool holds(const IndexComparison& one, const Launch& launch, std::int64_t iteration) {
+  return compares(one.how, value_of(one.a, launch, iteration), value_of(one.b, launch, iteration));
 }
 
 void place_loaded(const UserKernel& kernel, Launch& launch) {

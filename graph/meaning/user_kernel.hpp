@@ -37,9 +37,15 @@ struct Index {
     column,  ///< along its second one
     wide,    ///< of one: in 64 bits from here on, where the function computes in 32 before
     narrow,  ///< of one: the lower 32 bits, with the sign that they have
+    /// The integer behind parameter `value`, as many elements as all of `of` are together, where
+    /// the function stores nothing: a table of rows.
+    gathered,
+    compared,  ///< 1 where IndexComparison::How `value` holds of both, else 0
+    chosen,    ///< the first, where all behind the second are not 0, else the second
   } kind = number;
   std::int64_t value = 0;
-  std::vector<Index> of;  ///< two, for what has operands; of `wide`, `narrow` one
+  std::vector<Index> of;  ///< two, for what has operands; of `wide` and `narrow` one; of `gathered` and
+                          ///< `chosen` some
 
   static Index make(Kind kind, std::int64_t value = 0) { return {kind, value, {}}; }
   static Index make(Kind kind, Index a, Index b) { return {kind, 0, {std::move(a), std::move(b)}}; }
@@ -56,11 +62,13 @@ struct Launch {
   std::int64_t tile = 0;             ///< of the loop around the loop
   std::int64_t row = 0, column = 0;  ///< of an element of a tile
   std::vector<std::int64_t> loaded;  ///< per number of UserKernel::loaded
-  /// The same where they lie, by parameter and elements behind it (place_loaded()).
+  /// The same where they lie, by parameter and elements behind it (place_loaded()); and what is
+  /// gathered (Index::gathered).
   std::map<std::pair<int, std::int64_t>, std::int64_t> memory;
 };
 
-/// Throws std::domain_error for a division by zero; sums wrap around at 64 bits.
+/// Throws std::domain_error for a division by zero, and for a gathered number that launch.memory
+/// does not have; sums wrap around at 64 bits.
 std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t iteration);
 
 /// Does it contain an index of this kind (of this value, if that is not negative)?
@@ -114,6 +122,20 @@ struct HandedTile {
   auto operator<=>(const HandedTile&) const = default;
 };
 
+/// Of two integers.
+struct IndexComparison {
+  Index a;
+  enum How { less, at_most, more, at_least, equal, unequal } how = less;
+  Index b;
+  bool operator==(const IndexComparison&) const = default;
+};
+
+/// The comparison as an index (Index::compared).
+Index compared(const IndexComparison& one);
+
+/// Throws std::domain_error as value_of().
+bool holds(const IndexComparison& one, const Launch& launch, std::int64_t iteration = 0);
+
 /// Where tile i of a tensor begins.
 struct Place {
   int parameter = -1;  ///< a descriptor or a pointer; -1 = nothing is known
@@ -123,6 +145,11 @@ struct Place {
   /// Of a tile by pointers whose elements are no neighbours in a vector: where each lies behind the
   /// parameter (Elements::added). `begin` is empty then.
   std::optional<std::vector<Index>> added;
+  /// Likewise which elements are moved: those of which all of these hold. The meaning's tile is
+  /// then what a load brings, mask and all, and what a store is given. (Where a mask is a rule of
+  /// places it has bounds instead, and this is empty.)
+  std::vector<IndexComparison> mask;
+  double outside = 0;  ///< what a load under such a mask brings elsewhere
   /// Of a store: the tile is added to what is there.
   bool adds = false;
   /// Not in memory: result `result` of loop `earlier` of UserKernel::earlier; -1 = it is in memory.
@@ -145,17 +172,6 @@ struct LoadedNumber {
 struct TileLoop {
   Index first, end, step;
 };
-
-/// Of two integers.
-struct IndexComparison {
-  Index a;
-  enum How { less, at_most, more, at_least, equal, unequal } how = less;
-  Index b;
-  bool operator==(const IndexComparison&) const = default;
-};
-
-/// Throws std::domain_error as value_of().
-bool holds(const IndexComparison& one, const Launch& launch);
 
 struct EarlierLoop;
 

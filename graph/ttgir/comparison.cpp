@@ -34,6 +34,18 @@ std::optional<std::int64_t> predicate(const Module& module, const Operation& op)
   return std::nullopt;
 }
 
+std::optional<meaning::IndexComparison::How> how_of(std::int64_t predicate, bool truth) {
+  using enum meaning::IndexComparison::How;
+  switch (predicate) {
+    case kSignedLess: return truth ? less : at_least;
+    case kSignedAtMost: return truth ? at_most : more;
+    case kSignedMore: return truth ? more : at_most;
+    case kSignedAtLeast: return truth ? at_least : less;
+    case kEqual: return truth ? equal : unequal;
+    default: return std::nullopt;
+  }
+}
+
 std::optional<std::int64_t> real_predicate(const Module& module, const Operation& op) {
   const std::string_view word = predicate_word(module, op);
   if (word == "oeq" || word == "1") return kEqual;

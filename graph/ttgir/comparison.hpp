@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "graph/meaning/user_kernel.hpp"
 #include "graph/ttgir/ir.hpp"
 
 namespace twill::ttgir {
@@ -14,6 +15,9 @@ inline constexpr std::int64_t kEqual = 0, kSignedLess = 2, kSignedAtMost = 3, kS
 
 /// "sge" of the custom form, a number of the generic one; nullopt = another one.
 std::optional<std::int64_t> predicate(const Module& module, const Operation& op);
+
+/// What a predicate asks of two integers, or its opposite; nullopt = another one.
+std::optional<meaning::IndexComparison::How> how_of(std::int64_t predicate, bool truth);
 
 /// Of an arith.cmpf of numbers, none of which is NaN: the predicate of arith.cmpi that asks the
 /// same ("oge" is "sge").

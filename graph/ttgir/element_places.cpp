@@ -1,11 +1,14 @@
 #include "graph/ttgir/element_places.hpp"
 
 #include <charconv>
+#include <string>
 #include <utility>
 
 #include "graph/index.hpp"
+#include "graph/ttgir/comparison.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/pointer_roots.hpp"
 
 namespace twill::ttgir {
 
@@ -147,8 +150,12 @@ std::optional<Index> ElementPlaces::made(const Operation& op, int depth) const {
     if (start == 0) return Index::make(Index::row);
     return Index::make(Index::add, Index::make(Index::row), Index::whole(start));
   }
-  if (op.name == "tt.get_program_id" || op.name == "tt.get_num_programs" || op.name == "tt.load")
+  if (op.name == "tt.get_program_id" || op.name == "tt.get_num_programs")
     return result == kNone ? std::nullopt : indices_.of(result);
+  if (op.name == "tt.load") {
+    auto once = result == kNone ? std::nullopt : indices_.of(result);
+    return once ? std::move(once) : gathered(op, depth);
+  }
   if (op.operands.empty() || result == kNone) return std::nullopt;
   const auto kind = index_kind_of(op.name);
   if (kind && op.operands.size() == 2) {
@@ -165,6 +172,83 @@ std::optional<Index> ElementPlaces::made(const Operation& op, int depth) const {
     return Index::make(Index::wide, {std::move(*one)});
   }
   return shown(op, *one) ? one : std::nullopt;
+}
+
+/// Integers that the function loads, alone or in a tile, from where it stores nothing: whoever
+/// needs them may load them again.
+std::optional<Index> ElementPlaces::gathered(const Operation& load, int depth) const {
+  // (With a mask another number stands for those that are not loaded.)
+  if ((load.operands.size() != 1 && load.operands.size() != 3) || load.results.size() != 1 ||
+      m_.attribute(load, "isVolatile") == "true")
+    return std::nullopt;
+  const Type *type = m_.type_of(load.results[0]), *from = m_.type_of(load.operands[0]);
+  if (type == nullptr || from == nullptr) return std::nullopt;
+  const std::string whole = "ptr<" + type->element;
+  if (from->text.find(whole + ">") == std::string_view::npos &&
+      from->text.find(whole + ",") == std::string_view::npos)
+    return std::nullopt;
+  auto place = pointer(load.operands[0], depth + 1);
+  if (!place || !never_stored(m_, indices_.function(), place->parameter)) return std::nullopt;
+  Index made = Index::make(Index::gathered, std::move(place->added));
+  made.value = place->parameter;
+  if (load.operands.size() == 3) {
+    const auto mask = comparisons(load.operands[1], depth + 1);
+    auto other = number(load.operands[2], depth + 1);
+    if (!mask || !other) return std::nullopt;
+    std::vector<Index> of = {made, std::move(*other)};
+    for (const meaning::IndexComparison& one : *mask) of.push_back(compared(one));
+    // (Text has no load of one place under the masks of many.)
+    for (const auto kind : {Index::row, Index::column})
+      for (std::size_t k = 1; k < of.size(); ++k)
+        if (depends_on(of[k], kind) && !depends_on(made, kind)) return std::nullopt;
+    made = Index::make(Index::chosen, std::move(of));
+  }
+  // One of the loop that is the same in all iterations would be loaded before it, and so where the
+  // loop does not run, too; one of a branch, where that is not taken.
+  for (int around = m_.parent(static_cast<int>(&load - m_.ops.data())); around != kNone;
+       around = m_.parent(around)) {
+    if (around == loop_ && !depends_on(made, Index::iteration)) return std::nullopt;
+    if (around == indices_.function()) break;
+    if (m_.op(around).name != "scf.for") return std::nullopt;
+  }
+  return made;
+}
+
+std::optional<std::vector<meaning::IndexComparison>> ElementPlaces::comparisons(int value,
+                                                                                int depth) const {
+  constexpr std::size_t kMostComparisons = 16;
+  const Value& v = m_.value(value);
+  const Type* type = m_.type_of(value);
+  if (depth > kMostSteps || v.op == kNone || type == nullptr || type->element != "i1" ||
+      type->shape.size() > 2)
+    return std::nullopt;
+  const Operation& op = m_.op(v.op);
+  if (op.name == "arith.constant") {
+    if (op.literal == "true" || op.literal == "dense<true>")
+      return std::vector<meaning::IndexComparison>{};
+    return std::nullopt;
+  }
+  if (op.name == "arith.cmpi" && op.operands.size() == 2) {
+    const auto asked = predicate(m_, op);
+    const auto how = asked ? how_of(*asked, true) : std::nullopt;
+    auto a = number(op.operands[0], depth + 1), b = number(op.operands[1], depth + 1);
+    if (!how || !a || !b) return std::nullopt;
+    return std::vector{meaning::IndexComparison{std::move(*a), *how, std::move(*b)}};
+  }
+  if (op.operands.empty()) return std::nullopt;
+  auto all = comparisons(op.operands[0], depth + 1);
+  if (!all) return std::nullopt;
+  if (op.name == "arith.andi" && op.operands.size() == 2) {
+    auto others = comparisons(op.operands[1], depth + 1);
+    if (!others || all->size() + others->size() > kMostComparisons) return std::nullopt;
+    for (meaning::IndexComparison& one : *others) all->push_back(std::move(one));
+    return all;
+  }
+  if (op.name == "tt.splat") return all;
+  for (meaning::IndexComparison& one : *all)
+    if (!shown(op, one.a) || !shown(op, one.b)) return std::nullopt;
+  Index none = Index::whole(0);
+  return shown(op, none) ? std::move(all) : std::nullopt;
 }
 
 /// A tile of integers that grows by the same numbers in every iteration.

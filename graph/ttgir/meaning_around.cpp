@@ -348,7 +348,8 @@ void MeaningBuilder::stores_of_numbers() {
 
 int MeaningBuilder::tensor(int op, int copy, int copies, int dimension, const std::string& type,
                            const std::vector<std::int64_t>& shape, bool plain) {
-  const meaning::Place where = plain ? place(op, copy, copies, dimension, shape) : meaning::Place();
+  const meaning::Place where =
+      plain ? place(op, copy, copies, dimension, shape) : masked_place(op, copy, dimension, shape);
   std::string wish = "tensor";
   if (where.parameter >= 0) wish = kernel_.parameters[at(where.parameter)].name;
   meaning::Tensor one;
@@ -384,7 +385,8 @@ meaning::Place MeaningBuilder::place(int index, int copy, int copies, int dimens
   if (descriptor != kNone) {
     for (const int operand : op.operands) {
       if (!is_tile(operand, TypeKind::scalar)) continue;
-      const auto one = indices_.of(operand);
+      auto one = indices_.of(operand);
+      if (!one) one = ElementPlaces(m_, loop_, indices_).integer(operand);  // (gathered, perhaps)
       if (!one) return where;
       begin.push_back(*one);
     }
@@ -423,12 +425,32 @@ meaning::Place MeaningBuilder::place(int index, int copy, int copies, int dimens
   return where;
 }
 
+/// Of a load or a store under a mask that is no rule of places.
+meaning::Place MeaningBuilder::masked_place(int index, int copy, int dimension,
+                                            const std::vector<std::int64_t>& shape) const {
+  const Operation& op = m_.op(index);
+  const auto [mask, behind] = mask_of(op);
+  meaning::Place where;
+  if (mask == kNone || shape.empty() || (op.name != "tt.load" && op.name != "tt.store"))
+    return where;
+  if (op.name == "tt.load") {
+    const int made = behind == kNone ? kNone : m_.value(behind).op;
+    if (made == kNone || m_.op(made).name != "arith.constant") return where;
+    where.outside = constant(index, behind).operand.number;
+  }
+  return place_by_elements(op.operands[0], copy, dimension, shape, std::move(where), mask);
+}
+
 meaning::Place MeaningBuilder::place_by_elements(int tile, int copy, int dimension,
                                                  const std::vector<std::int64_t>& shape,
-                                                 meaning::Place where) const {
+                                                 meaning::Place where, int mask) const {
   const Type* t = m_.type_of(tile);
-  const auto found = ElementPlaces(m_, loop_, indices_).of(tile);
+  const ElementPlaces elements(m_, loop_, indices_);
+  const auto found = elements.of(tile);
   if (!found || t == nullptr || t->kind != TypeKind::tensor || found->added.empty()) return where;
+  const auto moved =
+      mask == kNone ? std::optional(std::vector<meaning::IndexComparison>{}) : elements.mask(mask);
+  if (!moved) return where;
   // Of a tile with an extent of 1 the other dimension is the vector's; a part begins further on.
   Index at_place[2] = {Index::whole(0), Index::whole(0)};
   Index::Kind next = Index::row;
@@ -448,6 +470,9 @@ meaning::Place MeaningBuilder::place_by_elements(int tile, int copy, int dimensi
   where.added.emplace();
   for (const Index& one : found->added)
     where.added->push_back(replaced(one, at_place[0], at_place[1]));
+  for (const meaning::IndexComparison& one : *moved)
+    where.mask.push_back({replaced(one.a, at_place[0], at_place[1]), one.how,
+                          replaced(one.b, at_place[0], at_place[1])});
   return where;
 }
 
@@ -468,9 +493,9 @@ std::optional<std::pair<int, Index>> MeaningBuilder::pointer(int value, int dept
   if (!base) return std::nullopt;
   if (is_tile(op.operands[1], TypeKind::scalar)) {
     // (Of 64 bits it says where 32 become 64.)
-    const auto offset = type(op.operands[1]).element == "i64"
-                            ? ElementPlaces(m_, loop_, indices_).integer(op.operands[1])
-                            : indices_.of(op.operands[1]);
+    auto offset =
+        type(op.operands[1]).element == "i64" ? std::nullopt : indices_.of(op.operands[1]);
+    if (!offset) offset = ElementPlaces(m_, loop_, indices_).integer(op.operands[1]);
     if (!offset) return std::nullopt;
     base->second = Index::make(Index::add, base->second, *offset);
     return base;

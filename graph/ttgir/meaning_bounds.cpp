@@ -209,12 +209,9 @@ bool MeaningBuilder::places(int index, meaning::Value& value, Where where, int c
   return true;
 }
 
-/// The mask of a load or store, and what a load makes of elements that it does not let through.
-/// false = which elements the mask lets through is no rule of places. The tile of a load is then
-/// what it brings, mask and all, and that of a store what it is given: the mask is a part of where.
-bool MeaningBuilder::masked_move(int index, meaning::Value& value, Where where, int copy,
-                                 int dimension) {
-  const Operation& op = m_.op(index);
+/// The mask of a load or a store, and what a load leaves where it is false; kNone each where it has
+/// none.
+std::pair<int, int> MeaningBuilder::mask_of(const Operation& op) const {
   int mask = kNone, behind = kNone;
   for (std::size_t k = 1; k < op.operands.size(); ++k) {
     if (mask != kNone && behind == kNone) behind = op.operands[k];
@@ -223,6 +220,16 @@ bool MeaningBuilder::masked_move(int index, meaning::Value& value, Where where, 
         (t->kind == TypeKind::tensor || t->kind == TypeKind::scalar))
       mask = op.operands[k];
   }
+  return {mask, behind};
+}
+
+/// The mask of a load or store, and what a load makes of elements that it does not let through.
+/// false = which elements the mask lets through is no rule of places. The tile of a load is then
+/// what it brings, mask and all, and that of a store what it is given: the mask is a part of where.
+bool MeaningBuilder::masked_move(int index, meaning::Value& value, Where where, int copy,
+                                 int dimension) {
+  const Operation& op = m_.op(index);
+  const int mask = mask_of(op).first, behind = mask_of(op).second;
   if (mask == kNone) return true;
   const auto bounded = [&] {
     if (!is_tile(mask, TypeKind::tensor))

@@ -167,8 +167,11 @@ class MeaningBuilder {
   meaning::Place place(int op, int copy, int copies, int dimension,
                        const std::vector<std::int64_t>& shape) const;
   meaning::Place place_by_elements(int tile, int copy, int dimension,
-                                   const std::vector<std::int64_t>& shape,
-                                   meaning::Place where) const;
+                                   const std::vector<std::int64_t>& shape, meaning::Place where,
+                                   int mask = kNone) const;
+  meaning::Place masked_place(int op, int copy, int dimension,
+                              const std::vector<std::int64_t>& shape) const;
+  std::pair<int, int> mask_of(const Operation& op) const;
   std::optional<std::pair<int, meaning::Index>> pointer(int value, int depth) const;
   void check_function();
 

@@ -28,6 +28,10 @@ meaning::Place in_copy(meaning::Place place, int copies, int k) {
   for (Index& one : place.begin) one = in_copy(std::move(one), copies, k);
   if (place.added)
     for (Index& one : *place.added) one = in_copy(std::move(one), copies, k);
+  for (meaning::IndexComparison& one : place.mask) {
+    one.a = in_copy(std::move(one.a), copies, k);
+    one.b = in_copy(std::move(one.b), copies, k);
+  }
   return place;
 }
 

@@ -34,18 +34,6 @@ bool only_returns(const Module& module, int block) {
   return one.ops.size() == 1 && module.op(one.ops[0]).name == "tt.return";
 }
 
-std::optional<IndexComparison::How> how_of(std::int64_t predicate, bool truth) {
-  using enum IndexComparison::How;
-  switch (predicate) {
-    case kSignedLess: return truth ? less : at_least;
-    case kSignedAtMost: return truth ? at_most : more;
-    case kSignedMore: return truth ? more : at_most;
-    case kSignedAtLeast: return truth ? at_least : less;
-    case kEqual: return truth ? equal : unequal;
-    default: return std::nullopt;
-  }
-}
-
 /// Comparisons of which one at least holds where a condition is `truth`.
 bool add_where(const Module& module, const IndexValues& indices, int condition, bool truth,
                std::vector<IndexComparison>& all, int depth = 0) {

@@ -187,9 +187,23 @@ TEST_CASE("a tile under a mask that is no rule of places is what the load brings
   for (std::size_t t = 0; t < made.tiles.size(); ++t) {
     if (!made.tiles[t].masked) continue;
     ++masked;
-    CHECK(made.kernel.places[t].parameter == -1);  // so nobody writes a kernel of it
+    // Every third column: who writes a kernel has the comparison.
+    const meaning::Place& place = made.kernel.places[t];
+    CHECK(place.parameter == 1);
+    REQUIRE(place.mask.size() == 1);
+    meaning::Launch launch;
+    for (launch.column = 0; launch.column < 32; ++launch.column)
+      CHECK(holds(place.mask[0], launch) == (launch.column % 3 == 0));
   }
   CHECK(masked == 1);
+  // One that is no comparison has no place, so that nobody writes a kernel of it.
+  const ModuleMeaning other =
+      meaning_as(lowered_as(with(file_text("factors"), "%picked = tt.broadcast %some",
+                                 "%flipped = arith.xori %some, %some : tensor<1x32xi1, #blocked>\n"
+                                 "    %picked = tt.broadcast %flipped"),
+                            "ampere"));
+  for (std::size_t t = 0; t < other.tiles.size(); ++t)
+    if (other.tiles[t].masked) CHECK(other.kernel.places[t].parameter == -1);
   // Of elements that are left out and of which nothing is said nothing is known.
   const std::string none =
       with(file_text("factors"), "%bfrom, %picked, %nothing", "%bfrom, %picked");
