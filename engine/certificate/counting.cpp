@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/certificate/fed_units.hpp"
 #include "engine/certificate/forced.hpp"
 #include "engine/certificate/packed.hpp"
 #include "engine/certificate/pinned_intervals.hpp"
@@ -201,7 +202,9 @@ bool length_counted_out(const Problem& problem, Cycle ii, Cycle length) {
   const auto heads = earliest(problem, forced, ii), tails = remaining(problem, forced, ii);
   if (!heads || !tails) return true;
   return between_exceeds(problem, forced, *heads, *tails, length) ||
-         starts_exclude(problem, forced, ii, length) || copies_exceed(problem, forced, ii, length);
+         starts_exclude(problem, forced, ii, length) ||
+         copies_exceed(problem, forced, ii, length) ||
+         fed_units_exceed(problem, forced, ii, *heads, *tails, length);
 }
 
 std::int64_t counted_goal(const Problem& problem, const GoalMeasure& goal) {
