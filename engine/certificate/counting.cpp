@@ -152,7 +152,7 @@ bool between_exceeds(const Problem& p, const Forced& forced, const std::vector<W
 }
 
 // From the start of an op to that of a later one that is like it, in one iteration, at least.
-Wide apart(const Problem& p, const Forced& forced, int v) {
+Wide kept_apart(const Problem& p, const Forced& forced, int v) {
   const Op& op = p.ops[at(v)];
   Wide cycles = forced.waits[at(v)] && forced.slots[at(v)].size() == 1 ? op.cycles : 0;
   for (const Reservation& r : op.reservations)
@@ -176,7 +176,7 @@ bool copies_exceed(const Problem& p, const Forced& forced, Cycle ii, Cycle lengt
     Forced with = forced;
     for (std::size_t k = 1; k < chain.size(); ++k) {
       sorted.edges.push_back({chain[k - 1], chain[k], 0, 0, false, 0, std::nullopt});
-      with.delay.push_back(static_cast<Cycle>(apart(p, forced, v)));
+      with.delay.push_back(static_cast<Cycle>(kept_apart(p, forced, v)));
     }
     const auto heads = earliest(sorted, with, ii), tails = remaining(sorted, with, ii);
     if (!heads || !tails || between_exceeds(p, forced, *heads, *tails, length)) return true;

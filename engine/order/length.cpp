@@ -122,8 +122,9 @@ class LengthLadder {
       ++number_;
     }
   }
-  // Where deadlines rise from: `low`, or less where that is the bound by copies in order. It proves
-  // more than the others, but from it on the attention graphs take more conflicts than from those.
+  // Where deadlines rise from: `low`, or less where that is a bound by copies in order or by two
+  // units. These prove more than the others, but from them on the attention graphs take more
+  // conflicts than from those.
   static Cycle guide(const Problem& problem, Cycle ii, Cycle low) {
     const std::vector<Bound> plain = plain_length_bounds(problem, ii);
     if (plain.empty() || plain.front().value >= low) return low;

@@ -32,7 +32,7 @@ namespace twill {
 namespace {
 
 constexpr std::size_t kMostOps = 200;
-constexpr int kRounds = 3;  // of raising heads and tails
+constexpr int kRaises = 3;  // of raising heads and tails
 
 /// A segment of a unit in an iteration.
 struct Segment {
@@ -61,7 +61,7 @@ class Iteration {
       for (const Reservation& r : problem.ops[v].reservations)
         if (r.amount < kMaxAmount / (r.length + 1))
           segments_[at(r.unit)].push_back({v, r.offset, r.length, r.amount * r.length});
-    for (int round = 0; round < kRounds && raise(); ++round) {
+    for (int round = 0; round < kRaises && raise(); ++round) {
     }
   }
 
