@@ -11,11 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "engine/certificate/fed_units.hpp"
 #include "engine/certificate/forced.hpp"
 #include "engine/certificate/packed.hpp"
 #include "engine/certificate/pinned_intervals.hpp"
 #include "engine/certificate/slot_gaps.hpp"
 #include "graph/accepted.hpp"
+#include "graph/bounds/automorphism.hpp"
 #include "graph/index.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/verify.hpp"
@@ -120,6 +122,68 @@ bool waits_and_units_exceed(const Problem& p, const Forced& forced, int w,
   return false;
 }
 
+// Is a path, or what asks for a unit or a slot between the least starts and the latest ends, too
+// long?
+bool between_exceeds(const Problem& p, const Forced& forced, const std::vector<Wide>& heads,
+                     const std::vector<Wide>& tails, Cycle length) {
+  const std::size_t ops = p.ops.size();
+  for (std::size_t v = 0; v < ops; ++v)
+    if (heads[v] + tails[v] > length) return true;
+  for (int f = 0; f < static_cast<int>(p.units.size()); ++f) {
+    std::vector<Inside> uses;
+    for (std::size_t v = 0; v < ops; ++v)
+      for (const Reservation& r : p.ops[v].reservations)
+        if (r.unit == f)
+          uses.push_back({heads[v] + r.offset, length - tails[v] + r.offset + r.length,
+                          Wide{r.amount} * r.length});
+    if (window_exceeded(std::move(uses), p.units[at(f)].capacity)) return true;
+  }
+  // Of two ops that wait on one slot, neither is issued while the other executes.
+  for (int w = 0; w < static_cast<int>(p.warps.size()); ++w) {
+    std::vector<Inside> waiters;
+    for (std::size_t v = 0; v < ops; ++v)
+      if (const Cycle cycles = p.ops[v].cycles;
+          cycles > 0 && forced.waits[v] && forced.slots[v] == std::vector{w})
+        waiters.push_back({heads[v], length - tails[v] + cycles, cycles});
+    if (window_exceeded(std::move(waiters), 1)) return true;
+    if (waits_and_units_exceed(p, forced, w, heads, tails, length)) return true;
+  }
+  return false;
+}
+
+// From the start of an op to that of a later one that is like it, in one iteration, at least.
+Wide kept_apart(const Problem& p, const Forced& forced, int v) {
+  const Op& op = p.ops[at(v)];
+  Wide cycles = forced.waits[at(v)] && forced.slots[at(v)].size() == 1 ? op.cycles : 0;
+  for (const Reservation& r : op.reservations)
+    if (2 * Wide{r.amount} > p.units[at(r.unit)].capacity)
+      cycles = std::max<Wide>(cycles, r.length);
+  return cycles;
+}
+
+// Ops that exchanges of neighbours bring into any order start in one, in some schedule of each I
+// and L that has any. Is there no such schedule?
+bool copies_exceed(const Problem& p, const Forced& forced, Cycle ii, Cycle length) {
+  const std::vector<int> swap = exchangeable_ops(p);
+  int some = 0;
+  while (at(some) < swap.size() && swap[at(some)] == some) ++some;
+  if (at(some) >= swap.size()) return false;
+  const std::vector<std::vector<int>> swaps = exchanges_from(p, swap, some);
+  for (int v = some; v < static_cast<int>(p.ops.size()); ++v) {
+    const std::vector<int> chain = exchange_chain(p, swaps, v);
+    if (chain.empty()) continue;
+    Problem sorted = p;
+    Forced with = forced;
+    for (std::size_t k = 1; k < chain.size(); ++k) {
+      sorted.edges.push_back({chain[k - 1], chain[k], 0, 0, false, 0, std::nullopt});
+      with.delay.push_back(static_cast<Cycle>(kept_apart(p, forced, v)));
+    }
+    const auto heads = earliest(sorted, with, ii), tails = remaining(sorted, with, ii);
+    if (!heads || !tails || between_exceeds(p, forced, *heads, *tails, length)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool interval_counted_out(const Problem& problem, Cycle ii) {
@@ -137,29 +201,10 @@ bool length_counted_out(const Problem& problem, Cycle ii, Cycle length) {
   const Forced forced(problem);
   const auto heads = earliest(problem, forced, ii), tails = remaining(problem, forced, ii);
   if (!heads || !tails) return true;
-  const std::size_t ops = problem.ops.size();
-  for (std::size_t v = 0; v < ops; ++v)
-    if ((*heads)[v] + (*tails)[v] > length) return true;
-  for (int f = 0; f < static_cast<int>(problem.units.size()); ++f) {
-    std::vector<Inside> uses;
-    for (std::size_t v = 0; v < ops; ++v)
-      for (const Reservation& r : problem.ops[v].reservations)
-        if (r.unit == f)
-          uses.push_back({(*heads)[v] + r.offset, length - (*tails)[v] + r.offset + r.length,
-                          Wide{r.amount} * r.length});
-    if (window_exceeded(std::move(uses), problem.units[at(f)].capacity)) return true;
-  }
-  // Of two ops that wait on one slot, neither is issued while the other executes.
-  for (int w = 0; w < static_cast<int>(problem.warps.size()); ++w) {
-    std::vector<Inside> waiters;
-    for (std::size_t v = 0; v < ops; ++v)
-      if (const Cycle cycles = problem.ops[v].cycles;
-          cycles > 0 && forced.waits[v] && forced.slots[v] == std::vector{w})
-        waiters.push_back({(*heads)[v], length - (*tails)[v] + cycles, cycles});
-    if (window_exceeded(std::move(waiters), 1)) return true;
-    if (waits_and_units_exceed(problem, forced, w, *heads, *tails, length)) return true;
-  }
-  return starts_exclude(problem, forced, ii, length);
+  return between_exceeds(problem, forced, *heads, *tails, length) ||
+         starts_exclude(problem, forced, ii, length) ||
+         copies_exceed(problem, forced, ii, length) ||
+         fed_units_exceed(problem, forced, ii, *heads, *tails, length);
 }
 
 std::int64_t counted_goal(const Problem& problem, const GoalMeasure& goal) {

@@ -90,7 +90,8 @@ class IntervalLadder {
   // `last`: there is a schedule at this I, or at none.
   IntervalLadder(const Search& search, Interval& interval, Cycle last)
       : search_(search), interval_(interval), last_(last) {
-    const std::vector<Bound> bounds = length_bounds(search.problem, interval.low);
+    // (The other bounds on L prove more, but find no first model sooner.)
+    const std::vector<Bound> bounds = plain_length_bounds(search.problem, interval.low);
     bound_open_ = !bounds.empty();
     if (list_can_answer(search)) lists_left_ = search.problem.ops.size() > kManyOps ? kLists : 1;
     copies_left_ = rolled_of(search).has_value();

@@ -16,10 +16,12 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "engine/order/ladder.hpp"
 #include "engine/order/luby.hpp"
 #include "engine/order/order.hpp"
+#include "graph/bounds/length_bound.hpp"
 
 namespace twill::order {
 namespace {
@@ -46,8 +48,9 @@ class LengthLadder {
         found_(found),
         ii_(ii),
         high_(high),
-        slack_(result.low / kTightness + 1) {
-    if (result.low / ii > kManyStages) slack_ = std::min(slack_, kManyStages / kTightness * ii);
+        from_(guide(search.problem, ii, result.low)),
+        slack_(from_ / kTightness + 1) {
+    if (from_ / ii > kManyStages) slack_ = std::min(slack_, kManyStages / kTightness * ii);
   }
 
   bool settled() const { return deadline() < result_.low; }
@@ -79,9 +82,10 @@ class LengthLadder {
     for (const Schedule& schedule : outcome.found)
       if (found_) found_(schedule);
     if (!outcome.found.empty()) result_.best = outcome.found.back();
-    if (refuted)
-      result_.low = std::max(result_.low,
-                             outcome.found.empty() ? *attempt.deadline + 1 : result_.best->length);
+    if (refuted) {
+      from_ = std::max(from_, outcome.found.empty() ? *attempt.deadline + 1 : result_.best->length);
+      result_.low = std::max(result_.low, from_);
+    }
     if ((!refuted || outcome.conflicts < kEasyConflicts) && slack_ < high_) slack_ *= 2;
     search_.report.state().length_low = result_.low;
     if (result_.best) search_.report.state().length_high = result_.best->length;
@@ -104,18 +108,35 @@ class LengthLadder {
   }
   Cycle deadline() const { return result_.best ? result_.best->length - 1 : high_; }
   std::int64_t limit() const { return kModelConflicts * luby(std::max(1, attempts_)); }
-  // The deadline to ask: one stage more has more variables.
+  // The deadline to ask: one stage more has more variables. What is proved is not asked.
   void raise() {
-    const Cycle stage_end = (result_.low / ii_ + 1) * ii_ - 1;
-    Cycle deadline = std::min(result_.low + slack_, high_);
-    if (asked_ < stage_end) deadline = std::min(deadline, stage_end);
-    asked_ = deadline;
+    for (bool refuted = true; refuted;) {
+      const Cycle stage_end = (from_ / ii_ + 1) * ii_ - 1;
+      Cycle deadline = std::min(from_ + slack_, high_);
+      if (asked_ < stage_end) deadline = std::min(deadline, stage_end);
+      asked_ = deadline;
+      refuted = asked_ < result_.low && asked_ < high_;
+      if (!refuted) return;
+      from_ = std::max(from_, asked_ + 1);
+      slack_ *= 2;
+      ++number_;
+    }
+  }
+  // Where deadlines rise from: `low`, or less where that is a bound by copies in order or by two
+  // units. These prove more than the others, but from them on the attention graphs take more
+  // conflicts than from those.
+  static Cycle guide(const Problem& problem, Cycle ii, Cycle low) {
+    const std::vector<Bound> plain = plain_length_bounds(problem, ii);
+    if (plain.empty() || plain.front().value >= low) return low;
+    return length_bounds(problem, ii).front().value == low ? plain.front().value : low;
   }
 
   const Search& search_;
   LengthResult& result_;
   const Found& found_;
-  Cycle ii_, high_, slack_, asked_ = -1;
+  Cycle ii_, high_;
+  Cycle from_;  // deadlines are this and a slack
+  Cycle slack_, asked_ = -1;
   Cycle kept_ = 0;  // stages of the formula at hand
   int number_ = 0, attempts_ = 0;
   bool at_once_ = false, again_ = false, go_on_ = false;

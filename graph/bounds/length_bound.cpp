@@ -9,14 +9,24 @@
 // capacity 1 that are as long as the ops. Nor does any other op of that slot execute in the cycle
 // in which one of positive cycles starts and waits: together with the segments of one unit that
 // this slot has, these cycles, which take all of it, are like segments, too.
+//
+// Copies in order (graph/bounds/copy_order.hpp): if there is a schedule of length L, there is one
+// in which the copies of an op start one after another. What holds of the lengths of these holds of
+// all, and in them each copy has the next one's tail and its own length behind it. Of copies that
+// each go through two units in a row this is the bound of a flow shop of two machines (Johnson,
+// NRLQ 1954), with what lies between the two and after them.
 #include "graph/bounds/length_bound.hpp"
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
+#include <utility>
 
 #include "graph/accepted.hpp"
+#include "graph/bounds/copy_order.hpp"
 #include "graph/bounds/slot_bounds.hpp"
 #include "graph/bounds/start_arcs.hpp"
+#include "graph/bounds/two_units.hpp"
 #include "graph/loop.hpp"
 #include "graph/schedule.hpp"
 
@@ -107,9 +117,75 @@ void waits_beside_units(const Problem& problem, std::size_t w, const std::vector
   }
 }
 
+/// By what is asked of units and slots between the earliest starts and the latest ones, which are
+/// counted from L.
+void add_window_bounds(const Problem& problem, const std::vector<Cycle>& earliest,
+                       const std::vector<Cycle>& latest, std::vector<Bound>& bounds) {
+  for (std::size_t f = 0; f < problem.units.size(); ++f) {
+    std::vector<Demand> uses;
+    for (std::size_t v = 0; v < problem.ops.size(); ++v)
+      for (const Reservation& r : problem.ops[v].reservations)
+        // (An area whose sum over all ops might leave 64 bits is left out.)
+        if (static_cast<std::size_t>(r.unit) == f && r.amount < kMaxAmount / (r.length + 1))
+          uses.push_back(
+              {earliest[v] + r.offset, r.amount * r.length, -latest[v] - r.offset - r.length});
+    const Amount capacity = problem.units[f].capacity;
+    if (const Worst worst = one_machine(uses, capacity); worst.value > 0)
+      bounds.push_back(
+          {worst.value, "units", problem.units[f].name + ": " + arithmetic(worst, capacity)});
+  }
+  const std::vector<std::vector<OnSlot>> only = ops_of_slots(problem);
+  for (std::size_t w = 0; w < only.size(); ++w) {
+    std::vector<Demand> waiting;
+    for (const auto& [v, waits] : only[w])
+      if (const Cycle cycles = problem.ops[v].cycles; waits)
+        waiting.push_back({earliest[v], cycles, -latest[v] - cycles});
+    if (const Worst worst = one_machine(std::move(waiting), 1); worst.value > 0)
+      bounds.push_back({worst.value, "slot",
+                        problem.warps[w].name + ": " + arithmetic(worst, 1) +
+                            " of ops that wait and exclude each other"});
+    waits_beside_units(problem, w, only[w], earliest, latest, bounds);
+  }
+}
+
+/// The largest bound by copies in order, where it is above `above`.
+std::optional<Bound> ordered_bound(const Problem& problem, Cycle ii, Cycle above) {
+  const std::vector<CopyOrder> orders = copy_orders(problem);
+  if (orders.empty()) return std::nullopt;
+  std::vector<Cycle> delays = forced_delays(problem);
+  std::optional<Bound> largest;
+  Problem in_order = problem;
+  for (const auto& [ops, apart] : orders) {
+    in_order.edges.resize(problem.edges.size());
+    delays.resize(problem.edges.size());
+    for (std::size_t k = 1; k < ops.size(); ++k) {
+      Edge& edge = in_order.edges.emplace_back();
+      edge.from = ops[k - 1];
+      edge.to = ops[k];
+      delays.push_back(apart);
+    }
+    const auto earliest = earliest_starts(in_order, ii, delays);
+    if (!earliest) continue;
+    const Cycle path = schedule_length(problem, *earliest);
+    std::vector<Bound> bounds = {{path, "dependences", "longest path = " + std::to_string(path)}};
+    add_window_bounds(problem, *earliest, *latest_starts(in_order, ii, 0, delays), bounds);
+    for (Bound& bound : bounds) {
+      if (bound.value <= above) continue;
+      above = bound.value;
+      std::string text = std::move(bound.text) + ", with ";
+      text += problem.ops[static_cast<std::size_t>(ops.front())].id + " first and ";
+      text += problem.ops[static_cast<std::size_t>(ops.back())].id + " last of " +
+              std::to_string(ops.size()) + " that can change places";
+      if (apart > 0) text += ", " + std::to_string(apart) + " cycles from each to the next";
+      largest = Bound{bound.value, "copies", std::move(text)};
+    }
+  }
+  return largest;
+}
+
 }  // namespace
 
-std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
+std::vector<Bound> plain_length_bounds(const Problem& problem, Cycle ii) {
   assert(ii >= 1 && consistent(problem));
   const std::vector<Cycle> delays = forced_delays(problem);
   const auto earliest = earliest_starts(problem, ii, delays);
@@ -131,33 +207,19 @@ std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
     }
   }
 
-  for (std::size_t f = 0; f < problem.units.size(); ++f) {
-    std::vector<Demand> uses;
-    for (std::size_t v = 0; v < problem.ops.size(); ++v)
-      for (const Reservation& r : problem.ops[v].reservations)
-        // (An area whose sum over all ops might leave 64 bits is left out.)
-        if (static_cast<std::size_t>(r.unit) == f && r.amount < kMaxAmount / (r.length + 1))
-          uses.push_back(
-              {(*earliest)[v] + r.offset, r.amount * r.length, -latest[v] - r.offset - r.length});
-    const Amount capacity = problem.units[f].capacity;
-    if (const Worst worst = one_machine(uses, capacity); worst.value > 0)
-      bounds.push_back(
-          {worst.value, "units", problem.units[f].name + ": " + arithmetic(worst, capacity)});
-  }
-  const std::vector<std::vector<OnSlot>> only = ops_of_slots(problem);
-  for (std::size_t w = 0; w < only.size(); ++w) {
-    std::vector<Demand> waiting;
-    for (const auto& [v, waits] : only[w])
-      if (const Cycle cycles = problem.ops[v].cycles; waits)
-        waiting.push_back({(*earliest)[v], cycles, -latest[v] - cycles});
-    if (const Worst worst = one_machine(std::move(waiting), 1); worst.value > 0)
-      bounds.push_back({worst.value, "slot",
-                        problem.warps[w].name + ": " + arithmetic(worst, 1) +
-                            " of ops that wait and exclude each other"});
-    waits_beside_units(problem, w, only[w], *earliest, latest, bounds);
-  }
+  add_window_bounds(problem, *earliest, latest, bounds);
   std::stable_sort(bounds.begin(), bounds.end(),
                    [](const Bound& a, const Bound& b) { return a.value > b.value; });
+  return bounds;
+}
+
+std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
+  std::vector<Bound> bounds = plain_length_bounds(problem, ii);
+  if (bounds.empty()) return bounds;
+  if (auto ordered = ordered_bound(problem, ii, bounds.front().value))
+    bounds.insert(bounds.begin(), *std::move(ordered));
+  if (auto rows = two_unit_bound(problem, ii, bounds.front().value))
+    bounds.insert(bounds.begin(), *std::move(rows));
   return bounds;
 }
 
