@@ -44,8 +44,8 @@ struct Index {
     chosen,    ///< the first, where all behind the second are not 0, else the second
   } kind = number;
   std::int64_t value = 0;
-  std::vector<Index> of;  ///< two, for what has operands; of `wide` and `narrow` one; of `gathered` and
-                          ///< `chosen` some
+  std::vector<Index> of;  ///< two, for what has operands; of `wide` and `narrow` one; of `gathered`
+                          ///< and `chosen` some
 
   static Index make(Kind kind, std::int64_t value = 0) { return {kind, value, {}}; }
   static Index make(Kind kind, Index a, Index b) { return {kind, 0, {std::move(a), std::move(b)}}; }

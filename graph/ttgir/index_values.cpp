@@ -180,8 +180,7 @@ std::optional<Index> IndexValues::carried(int value, int depth, bool wide) const
       kFirstLoopVariable + k >= loop.operands.size())
     return std::nullopt;
   const Value& next = m_.value(yield.operands[k]);
-  if (yield.operands[k] == value)
-    return of(loop.operands[kFirstLoopVariable + k], depth + 1, wide);
+  if (yield.operands[k] == value) return of(loop.operands[kFirstLoopVariable + k], depth + 1, wide);
   if (next.op == kNone || m_.op(next.op).name != "arith.addi") return std::nullopt;
   const auto& operands = m_.op(next.op).operands;
   for (const std::size_t mine : {std::size_t{0}, std::size_t{1}})
