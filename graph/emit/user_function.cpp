@@ -131,9 +131,22 @@ Index trips_of(const Plan& plan) {
   return Index::make(Index::quotient, plan.user->trips, Index::whole(copies));
 }
 
+/// Without types: integers of Python have all bits, and its % is never negative here.
+Index untyped(Index index) {
+  constexpr std::int64_t kHalf = std::int64_t{1} << 31;
+  for (Index& one : index.of) one = untyped(std::move(one));
+  if (index.kind == Index::wide) return Index(index.of[0]);
+  if (index.kind != Index::narrow) return index;
+  return Index::make(Index::sub,
+                     Index::make(Index::remainder,
+                                 Index::make(Index::add, Index(index.of[0]), Index::whole(kHalf)),
+                                 Index::whole(2 * kHalf)),
+                     Index::whole(kHalf));
+}
+
 /// As text of the host's Python, whose words for the least and the largest are its own.
 std::string on_host(const Plan& plan, const Index& index) {
-  std::string text = bare(text_of(plan, simple(index)));
+  std::string text = bare(text_of(plan, simple(untyped(index))));
   for (const std::string word : {"gl.minimum(", "gl.maximum("})
     for (std::size_t k = text.find(word); k != text.npos; k = text.find(word))
       text.replace(k, word.size(), word.substr(3, 3) + "(");

@@ -209,3 +209,38 @@ TEST_CASE("a tile under a mask that is no rule of places is what the load brings
       with(file_text("factors"), "%bfrom, %picked, %nothing", "%bfrom, %picked");
   CHECK(refusal_of(none, "ampere").find("it moves what a mask lets it") != std::string::npos);
 }
+
+// What is cut off of 64 bits is nobody's place: 2^32 more changes nothing, 2^31 more is negative.
+TEST_CASE("a tile's place that is computed in 64 bits and cut to 32") {
+  const std::string text = file_text("window-hopper"), place = "%q_desc[%q, ";
+  const auto moved = [&](const std::string& by) {
+    const std::string load = "    %q_7 = tt.descriptor_load";
+    return with(with(text, place, "%q_desc[%q_cut, "), load,
+                "    %q_long = arith.extsi %q : i32 to i64\n    %q_by = arith.constant " + by +
+                    " : i64\n    %q_far = arith.addi %q_long, %q_by : i64\n    %q_cut = "
+                    "arith.trunci %q_far : i64 to i32\n" +
+                    load);
+  };
+  const auto place_of_q = [](const ModuleMeaning& of) {
+    for (std::size_t t = 0; t < of.kernel.places.size(); ++t)
+      if (const int p = of.kernel.places[t].parameter;
+          p >= 0 && of.kernel.parameters[at(p)].name == "q_desc")
+        return of.kernel.places[t].begin[0];
+    FAIL("no tile of Q");
+    return meaning::Index();
+  };
+  const meaning::Index plain = place_of_q(meaning_as(lowered_as(text))),
+                       same = place_of_q(meaning_as(lowered_as(moved("4294967296")))),
+                       other = place_of_q(meaning_as(lowered_as(moved("2147483648"))));
+  meaning::Launch launch;
+  launch.arguments.assign(100, 1024);
+  for (launch.program[0] = 0; launch.program[0] < 3; ++launch.program[0]) {
+    const std::int64_t x = value_of(plain, launch, 0);
+    CHECK(value_of(same, launch, 0) == x);
+    CHECK(value_of(other, launch, 0) == x - (std::int64_t{1} << 31));
+  }
+  const EmittedKernel made = emit_kernel(program_source(read_triton(moved("4294967296"), "m")), {});
+  REQUIRE_MESSAGE(!made.text.empty(), made.result.why);
+  CHECK(made.text.find("gl.cast(gl.cast(") != std::string::npos);
+  CHECK(made.text.find(" + 4294967296, gl.int32)") != std::string::npos);
+}

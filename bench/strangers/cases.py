@@ -1,0 +1,173 @@
+"""Kernels of the libraries and how each is compiled: names, constants and types of theirs, as their own callers give them."""
+import dataclasses
+
+
+@dataclasses.dataclass
+class Case:
+    """One kernel. `types` of pointers that are not `number`; what is none of a pointer, of `integers` or of the constants is a stride."""
+    library: str
+    path: str
+    kernel: str
+    constants: dict
+    name: str = ""
+    types: dict = dataclasses.field(default_factory=dict)
+    integers: str = ""
+    absent: str = ""
+    zero: str = ""        # strides of what is absent begin so
+    unit: str = ""        # strides that are 1
+    descriptors: dict = dataclasses.field(default_factory=dict)
+    number: str = "fp16"  # of pointers and descriptors that `types` does not have
+    warps: int = 4
+    # Of n steps: (the numbers, the grid), for a run beside Triton's interpreter; None = there is none.
+    launch: object = None
+    counts: tuple = (0, 1, 2, 3, 5)
+    negative: tuple = ()  # pointers to numbers below 0
+    scale: dict = dataclasses.field(default_factory=dict)
+    tables: dict = dataclasses.field(default_factory=dict)  # integers behind pointers
+    elements: int = 1 << 20                                  # behind each other pointer
+
+    def __post_init__(self):
+        self.name = self.name or self.kernel
+
+
+FLA, MAMBA, LIGHT, LIGER, BENCH = "flash-linear-attention", "mamba", "lightllm", "Liger-Kernel", "tritonbench"
+SIZES = dict(H=4, K=128, V=128)
+GATES = dict(USE_G=True, USE_G_GAMMA=False, USE_GK=False, USE_GV=False, IS_VARLEN=False, STATE_V_FIRST=False)
+HEADS = dict(W=None, B=2, H=4, HQ=8, G=2, K=128, V=128, BT=128, BS=64, BK=128, BV=128, USE_G=False, USE_WINDOW=False, IS_VARLEN=False)
+RAGGED = "cu_seqlens chunk_indices chunk_offsets split_offsets "
+
+
+def f32(names):
+    return {name: "fp32" for name in names.split()}
+
+
+def i32(names):
+    return {name: "i32" for name in names.split()}
+
+
+def length(n):
+    """Of a sequence of n blocks of 64, the last of which is ragged."""
+    return 64 * n - (9 if n else 0)
+
+
+def fla(path, kernel, constants, absent="", types="", **more):
+    return Case(FLA, f"fla/ops/{path}.py", kernel, constants, types=f32(types), integers="T", absent=RAGGED + absent, **more)
+
+
+def states(n):
+    return dict(T=length(n)), (2, 1, 3)
+
+
+CASES = [
+    fla("attn/parallel", "parallel_attn_fwd_kernel", {**HEADS, "USE_SINK_BIAS": False}, "g_cumsum sink_bias", "lse", warps=8,
+        launch=lambda n: (dict(T=length(n), scale=0.09), (1, -(-length(n) // 128), 3)), counts=(1, 2, 3, 5)),
+    fla("attn/parallel", "parallel_attn_fwd_kernel", {**HEADS, "USE_G": True, "USE_SINK_BIAS": False}, "sink_bias", "lse g_cumsum", warps=8,
+        name="parallel_attn_fwd_kernel-gates"),
+    fla("attn/parallel", "parallel_attn_fwd_kernel", {**HEADS, "K": 64, "V": 64, "BK": 64, "BV": 64, "W": 512, "USE_WINDOW": True, "USE_SINK_BIAS": True},
+        "g_cumsum", "lse sink_bias", name="parallel_attn_fwd_kernel-window"),
+    fla("attn/parallel", "parallel_attn_bwd_kernel_dq", HEADS, "g_cumsum dg_cumsum", "lse delta", warps=8,
+        launch=lambda n: (dict(T=length(n), scale=0.09), (1, -(-length(n) // 128), 3)), counts=(1, 2, 3, 5)),
+    fla("attn/parallel", "parallel_attn_bwd_kernel_dkv", HEADS, "g_cumsum dg_cumsum", "lse delta", warps=8),
+    fla("common/chunk_h", "chunk_fwd_kernel_h", {**SIZES, **GATES, "BT": 64, "BS": 64, "BK": 64, "BV": 64, "USE_INITIAL_STATE": True, "STORE_FINAL_STATE": True},
+        "g_gamma gk gv", "g h0 ht", launch=states, negative=("g",), scale={"g": 0.05}),
+    fla("common/chunk_h", "chunk_bwd_kernel_dh", {**SIZES, **GATES, "HQ": 4, "BT": 64, "BS": 64, "BK": 64, "BV": 64, "NG": 1,
+                                                  "STORE_INITIAL_STATE_GRADIENT": True, "USE_FINAL_STATE_GRADIENT": True},
+        "g_gamma gk gv", "g dh0 dht", launch=lambda n: (dict(T=length(n), scale=0.1), (2, 1, 3)), negative=("g",), scale={"g": 0.05}),
+    fla("common/chunk_o", "chunk_fwd_kernel_o", {**SIZES, **GATES, "HV": 4, "BT": 64, "BK": 64, "BV": 64}, "g_gamma", "g"),
+    fla("common/chunk_o", "chunk_bwd_kernel_dqkwg", {**SIZES, **GATES, "HV": 4, "B": 2, "BT": 64, "BK": 64, "BV": 64, "USE_DW": False}, "g_gamma w dw", "g dg"),
+    fla("common/chunk_o", "chunk_bwd_kernel_dv", {**SIZES, **GATES, "HV": 4, "BT": 64, "BK": 64, "BV": 64}, "g_gamma", "g"),
+    fla("common/chunk_o", "chunk_bwd_kernel_dv_local", {**SIZES, **GATES, "HV": 4, "BT": 64, "BK": 64, "BV": 64, "USE_A": False}, "g_gamma A", "g"),
+    fla("common/chunk_scaled_dot_kkt", "chunk_scaled_dot_kkt_fwd_kernel", {**SIZES, "HV": 4, "BT": 64, "BK": 64, "USE_G": True, "IS_VARLEN": False}, "", "g beta A",
+        launch=lambda n: (dict(T=length(n)), (n, 3)), counts=(1, 2)),
+    fla("common/chunk_delta_h", "chunk_gated_delta_rule_fwd_kernel_h_blockdim64",
+        {**SIZES, **GATES, "HV": 4, "BT": 64, "BV": 64, "USE_INITIAL_STATE": True, "STORE_FINAL_STATE": True, "SAVE_NEW_VALUE": True, "USE_EXP2": False,
+         "TRANSPOSE_STATE": False}, "gk", "g h0 ht"),
+    fla("common/chunk_delta_h", "chunk_gated_delta_rule_bwd_kernel_dhu_blockdim64",
+        {**SIZES, **GATES, "HV": 4, "BT": 64, "BV": 64, "USE_INITIAL_STATE": True, "USE_FINAL_STATE_GRADIENT": True, "USE_EXP2": False, "TRANSPOSE_STATE": False},
+        "gk", "g dh0 dht"),
+    fla("common/fused_chunk", "fused_chunk_fwd_kernel", {**SIZES, **GATES, "B": 2, "BT": 64, "BK": 64, "BV": 64, "USE_INITIAL_STATE": True, "STORE_FINAL_STATE": True},
+        "g_gamma gk gv", "g h0 ht", launch=lambda n: (dict(T=length(n), scale=0.1), (2, 1, 3)), negative=("g",), scale={"g": 0.05}),
+    fla("gated_delta_rule/wy_fast", "prepare_wy_repr_bwd_kernel", {**SIZES, "HV": 4, "BT": 64, "BK": 64, "BV": 64, "USE_G": True, "IS_VARLEN": False}, "", "g dg beta db"),
+    fla("delta_rule/wy_fast", "recompute_w_u_fwd_kernel", {**SIZES, "BT": 64, "BK": 64, "BV": 64, "IS_VARLEN": False},
+        launch=lambda n: (dict(T=length(n)), (n, 3)), counts=(1, 2)),
+    fla("simple_gla/parallel", "parallel_simple_gla_fwd_kernel", {**SIZES, "B": 2, "BT": 128, "BS": 32, "BK": 128, "BV": 64, "NV": 2, "OUTPUT_ATTENTIONS": False,
+                                                                  "USE_G": True, "IS_VARLEN": False}, "attn", "g"),
+    fla("gla/chunk", "chunk_gla_fwd_A_kernel_intra_sub_inter", {"BT": 64, "BC": 16, "BK": 64, "NC": 4, "H": 4, "K": 128, "IS_VARLEN": False}, "", "g A"),
+]
+
+SSD = dict(integers="hdim dstate chunk_size batch seqlen nheads_ngroups_ratio K ngroups nheads nheads_per_program nchunks",
+           types=f32("dt_ptr dA_cumsum_ptr states_ptr prev_states_ptr D_ptr dD_ptr ddt_ptr ddA_cumsum_ptr dstates_ptr dprev_states_ptr"),
+           absent="z_ptr out_x_ptr seq_idx_ptr", zero="stride_z stride_seq_idx")
+
+
+def mamba(file, kernel, constants, unit, **more):
+    return Case(MAMBA, f"mamba_ssm/ops/triton/{file}.py", kernel, constants, unit=unit, **{**SSD, **more})
+
+
+CASES += [
+    mamba("ssd_chunk_scan", "_chunk_scan_fwd_kernel",
+          dict(IS_CAUSAL=True, HAS_D=True, D_HAS_HDIM=False, HAS_Z=False, HAS_SEQ_IDX=False, BLOCK_SIZE_M=128, BLOCK_SIZE_N=64, BLOCK_SIZE_K=64,
+               BLOCK_SIZE_DSTATE=128, IS_TRITON_22=True),
+          "stride_cb_csize_k stride_x_hdim stride_out_hdim stride_dt_csize stride_dA_cs_csize stride_C_dstate stride_states_dstate stride_D_head"),
+    mamba("ssd_chunk_state", "_chunk_state_fwd_kernel", dict(HAS_SEQ_IDX=False, BLOCK_SIZE_M=128, BLOCK_SIZE_N=128, BLOCK_SIZE_K=64),
+          "stride_x_hdim stride_b_dstate stride_states_dstate stride_dt_csize stride_dA_cs_csize"),
+    mamba("ssd_bmm", "_bmm_chunk_fwd_kernel", dict(IS_CAUSAL=True, dot_dtype="float16", HAS_SEQ_IDX=False, BLOCK_SIZE_M=128, BLOCK_SIZE_N=128, BLOCK_SIZE_K=64),
+          "stride_ak stride_bk stride_outn",
+          launch=lambda n: (dict(seqlen=300, chunk_size=200, K=64 * n - (8 if n else 0), ngroups=2, stride_a_batch=1 << 17, stride_a_seqlen=640, stride_a_head=320,
+                                 stride_b_batch=1 << 17, stride_b_seqlen=640, stride_b_head=320, stride_out_batch=1 << 18, stride_out_chunk=1 << 17,
+                                 stride_out_head=1 << 16, stride_outm=208), (4, 1, 4))),
+    mamba("ssd_chunk_scan", "_chunk_scan_bwd_dstates_kernel", dict(HAS_SEQ_IDX=False, BLOCK_SIZE_M=128, BLOCK_SIZE_N=128, BLOCK_SIZE_K=64),
+          "stride_dout_hdim stride_c_dstate stride_dprev_states_dstate stride_dA_cs_csize"),
+    mamba("ssd_chunk_scan", "_chunk_scan_bwd_dx_kernel",
+          dict(HAS_D=True, D_HAS_HDIM=False, DETERMINISTIC_REDUCTION=True, BLOCK_SIZE_M=128, BLOCK_SIZE_N=64, BLOCK_SIZE_K=64),
+          "stride_x_hdim stride_cb_csize_m stride_dout_hdim stride_dt_csize stride_dA_cs_csize stride_dx_hdim stride_ddt_csize stride_D_head"),
+    mamba("ssd_chunk_scan", "_chunk_scan_bwd_dcb_kernel", dict(HAS_DDA_CS=False, HAS_SEQ_IDX=False, BLOCK_SIZE_M=128, BLOCK_SIZE_N=128, BLOCK_SIZE_K=64),
+          "stride_x_hdim stride_dout_hdim stride_dt_csize stride_dA_cs_csize stride_dcb_csize_n", absent="seq_idx_ptr cb_ptr ddA_cumsum_ptr",
+          zero="stride_seq_idx stride_cb_ stride_ddA"),
+    Case(LIGHT, "lightllm/models/llama/triton_kernel/context_flashattention_nopad.py", "_fwd_kernel", dict(H=32, BLOCK_DMODEL=128, BLOCK_M=128, BLOCK_N=128),
+         name="lightllm-context", types=i32("B_Start_Loc B_Seqlen Req_to_tokens B_req_idx b_prompt_cache_len"), integers="kv_group_num", warps=8,
+         unit="stride_qd stride_kd stride_vd stride_od stride_req_to_tokens_s"),
+    Case(LIGHT, "lightllm/models/deepseek2/triton_kernel/context_flashattention_nopad_with_v.py", "_fwd_kernel_with_v",
+         dict(BLOCK_M=128, BLOCK_DMODEL=128, BLOCK_ROPE_DMODEL=64, BLOCK_N=64), name="lightllm-latent-context",
+         types=i32("B_Start_Loc B_Kv_Start_Loc B_Seqlen b_prompt_cache_len"), warps=8),
+    Case(LIGHT, "lightllm/models/llama/triton_kernel/gqa_flash_decoding_stage1.py", "_fwd_kernel_flash_decode_stage1",
+         dict(Q_HEAD_NUM=16, BLOCK_SEQ=256, BLOCK_DMODEL=128, BLOCK_N=64), name="lightllm-decode", integers="gqa_group_size",
+         types={**f32("Mid_O Mid_O_LogExpSum"), **i32("Req_to_tokens B_req_idx B_Seqlen")},
+         unit="stride_req_to_tokens_s stride_qd stride_kd stride_vd stride_mid_od stride_mid_o_es"),
+    Case(LIGHT, "lightllm/common/quantization/triton_quant/fp8/fp8w8a8_block_gemm_kernel.py", "_block_scaled_block_gemm",
+         dict(group_n=128, group_k=128, BLOCK_M=64, BLOCK_N=128, BLOCK_K=128, GROUP_M=8), name="lightllm-block-scaled", integers="M N K",
+         types={"A": "fp8e4nv", "B": "fp8e4nv", **f32("Ascale Bscale")}, unit="stride_ak stride_bk stride_cn stride_Ascale_k stride_Bscale_n"),
+    Case(LIGER, "src/liger_kernel/ops/fused_moe_kernels.py", "_fused_up_proj_swiglu_kernel", dict(H_dim=2048, I_dim=1024, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64),
+         types=i32("x_gather_idx_ptr expert_start_ptr tile_row_start_ptr tile_expert_ptr"), unit="stride_x_H stride_w_K stride_pre_N stride_post_N"),
+    Case(LIGER, "src/liger_kernel/ops/fused_moe_kernels.py", "_fused_down_proj_kernel", dict(H_dim=2048, I_dim=1024, BLOCK_M=64, BLOCK_N=128, BLOCK_K=64),
+         types=i32("expert_start_ptr tile_row_start_ptr tile_expert_ptr"), unit="stride_post_I stride_w_I stride_Y_H",
+         launch=lambda n: (dict(stride_post_TK=1024, stride_w_E=2048 * 1024, stride_w_H=1024, stride_Y_TK=2048), (4, 2)), counts=(1,), elements=1 << 23,
+         tables={"expert_start_ptr": (0, 64, 150, 200), "tile_row_start_ptr": (0, 64, 128, 150), "tile_expert_ptr": (0, 1, 1, 2)}),
+    Case(LIGER, "src/liger_kernel/ops/fused_moe_kernels.py", "_moe_bwd_dW2_kernel", dict(H_dim=2048, I_dim=1024, BLOCK_M=64, BLOCK_N=128, BLOCK_K=64),
+         types=i32("x_gather_idx_ptr expert_start_ptr"), unit="stride_wact_I stride_dout_H stride_dW2_I"),
+    Case(LIGER, "src/liger_kernel/ops/fused_moe_kernels.py", "_moe_bwd_dX_expanded_kernel", dict(H_dim=2048, I_dim=1024, BLOCK_M=64, BLOCK_N=128, BLOCK_K=64),
+         types=i32("expert_start_ptr tile_row_start_ptr tile_expert_ptr"), unit="stride_d_pre_N stride_w_K stride_dxe_H"),
+    Case(LIGER, "src/liger_kernel/ops/fused_neighborhood_attention.py", "_fused_neighborhood_attention_qk_kernel",
+         dict(batch_size=2, num_heads=8, seq_len=2048, head_dim=64, scale=0.125, kernel_size=7, dilation=1, BLOCK_SIZE_M=64, BLOCK_SIZE_N=64, BLOCK_SIZE_K=32,
+              num_stages=3, num_warps=4), unit="q_dim_stride k_dim_stride qk_seq2_stride"),
+    Case(BENCH, "tritonbench/kernels/triton_fused_attention.py", "_attn_fwd_base_opt",
+         dict(BLOCK_M=128, BLOCK_N=64, HEAD_DIM=64, STAGE=3, ENABLE_TMA=True, LOOP_SCHEDULE="default", ENABLE_WS=False), name="tutorial-forward-causal", number="bf16",
+         types=f32("M"), integers="Z H N_CTX", unit="stride_qk stride_kk stride_vn stride_on",
+         descriptors=dict(desc_q=(128, 64), desc_k=(64, 64), desc_v=(64, 64), desc_o=(128, 64))),
+    Case(BENCH, "tritonbench/kernels/triton_fused_attention.py", "_attn_fwd_base_opt",
+         dict(BLOCK_M=128, BLOCK_N=128, HEAD_DIM=128, STAGE=1, ENABLE_TMA=True, LOOP_SCHEDULE="default", ENABLE_WS=False), name="tutorial-forward", number="bf16",
+         types=f32("M"), integers="Z H N_CTX", unit="stride_qk stride_kk stride_vn stride_on", warps=8,
+         descriptors=dict(desc_q=(128, 128), desc_k=(128, 128), desc_v=(128, 128), desc_o=(128, 128))),
+    Case(BENCH, "tritonbench/kernels/triton_fused_attention.py", "_attn_bwd",
+         dict(BLOCK_M1=32, BLOCK_N1=128, BLOCK_M2=128, BLOCK_N2=32, BLK_SLICE_FACTOR=2, HEAD_DIM=64), name="tutorial-backward", number="bf16", types=f32("M D"), integers="H N_CTX",
+         unit="stride_d"),
+    Case(BENCH, "tritonbench/operators/gemm/triton_matmul.py", "matmul_kernel",
+         dict(BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, GROUP_M=8, ENABLE_BUFFER_OPS_ASSUMES=False, ACTIVATION="leaky_relu"), name="tutorial-matmul", integers="M N K", warps=8,
+         unit="stride_ak stride_bn stride_cn",
+         launch=lambda n: (dict(M=200, N=256, K=64 * n - (8 if n else 0), stride_am=max(64 * n, 16), stride_bk=256, stride_cm=256), (4,))),
+    Case(BENCH, "tritonbench/operators/gemm/persistent_matmul.py", "matmul_kernel_persistent",
+         dict(BLOCK_M=128, BLOCK_N=128, BLOCK_K=64, GROUP_M=8, NUM_SMS=132, ENABLE_BUFFER_OPS_ASSUMES=False), integers="M N K", warps=8,
+         unit="stride_ak stride_bk stride_cn"),
+    Case(BENCH, "tritonbench/operators/int4_gemm/kernel.py", "matmul_kernel", dict(BLOCK_SIZE_M=64, BLOCK_SIZE_N=128, BLOCK_SIZE_K=64, GROUP_SIZE_M=8), name="int4-gemm",
+         integers="M N K", types={"b_ptr": "i8"}, unit="stride_ak stride_bn stride_cn"),
+]

@@ -1,0 +1,90 @@
+"""One kernel, executed by Triton's own interpreter of its Python, on numpy arrays.
+
+    python interpret.py FOLDER NAME GIVEN.npz MADE.npz
+
+GIVEN.npz has the arrays of a launch by parameter, as memory has them, and its numbers ("numbers", JSON: scalars, grid, types); MADE.npz
+gets the arrays as they are afterwards. Needs a process of its own: the interpreter is chosen before Triton is imported."""
+import json
+import os
+import sys
+
+os.environ["TRITON_INTERPRET"] = "1"
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import inspect  # noqa: E402
+
+import numpy as np  # noqa: E402
+import cases  # noqa: E402
+import loading  # noqa: E402
+
+NUMBERS = {"fp16": "float16", "fp32": "float32", "i32": "int32", "fp8e4nv": "float8_e4m3fn", "i8": "int8"}
+
+
+class Memory:
+    """Of an array, what the interpreter asks of a tensor and of its storage."""
+
+    def __init__(self, array, dtype):
+        self.array, self.dtype, self.device = array, dtype, "cpu"
+
+    def data_ptr(self):
+        return self.array.ctypes.data
+
+    def untyped_storage(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def copy_(self, _):
+        pass
+
+    def new_empty(self, *_, **__):
+        return Memory(self.array, self.dtype)
+
+    def set_(self, *_):
+        pass
+
+    def storage_offset(self):
+        return 0
+
+    def size(self):
+        return self.array.shape
+
+    def stride(self):
+        return (1,)
+
+    def element_size(self):
+        return self.array.itemsize
+
+
+def main(folder, name, given, made):
+    import triton
+    from triton.runtime.interpreter import InterpretedFunction
+    loading.prepare(folder)
+    case = next(one for one in cases.CASES if one.name == name)
+    arrays = dict(np.load(given))
+    launch = json.loads(str(arrays.pop("numbers")))
+    kernel = loading.kernel_of(loading.load(folder, case.library, case.path), case.kernel, InterpretedFunction)
+    arguments = {}
+    for parameter in inspect.signature(kernel.fn).parameters:
+        if parameter in case.absent.split():
+            arguments[parameter] = None
+        elif parameter in case.constants:
+            value = case.constants[parameter]
+            arguments[parameter] = triton.language.float16 if parameter == "dot_dtype" else value
+        elif parameter in case.unit.split():
+            arguments[parameter] = 1
+        elif any(parameter.startswith(begin) for begin in case.zero.split()):
+            arguments[parameter] = 0
+        elif parameter in arrays:
+            arguments[parameter] = Memory(arrays[parameter], NUMBERS[case.types.get(parameter, case.number)])
+        else:
+            arguments[parameter] = launch["numbers"][parameter]
+    kernel[tuple(launch["grid"])](**arguments)
+    np.savez(made, **arrays)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
