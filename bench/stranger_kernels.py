@@ -130,7 +130,7 @@ def row_of(twill, case, folder, target, modules):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     code, lines = said_by(twill, "run", path)
-    row["run"] = "right" if lines[-1] == "right" else "wrong" if code == 1 and "no schedule" not in lines[-1] else lines[-1][-200:]
+    row["run"] = lines[-1][-200:]
     code, lines = said_by(twill, "emit", path, "--to", "gluon", "-o", path + ".py")
     row["status"] = "written" if code == 0 else "refused"
     if code != 0:

@@ -1,5 +1,6 @@
 """Kernels of other people's libraries, from checkouts of them: their files are executed with stand-ins for what they import beside
 Triton (PyTorch and the rest of the library), so that nothing but Triton and numpy has to be installed. No code of theirs is kept."""
+import collections
 import importlib
 import importlib.machinery
 import importlib.util
@@ -40,13 +41,17 @@ class Absent(types.ModuleType):
 
 
 class Nothing:
-    """A base class, a configuration: whatever it is given."""
-
-    def __init__(self, *_, **__):
-        self.kwargs, self.num_warps, self.num_stages = types.SimpleNamespace(__getitem__=lambda _: 64), 4, 3
+    """A base class: whatever it is given."""
 
     def __init_subclass__(cls, **_):
         cls.apply = staticmethod(lambda *_: None)
+
+
+class Configuration:
+    """Of an autotuner: whatever it is given, each constant is 64."""
+
+    def __init__(self, *_, **__):
+        self.kwargs, self.num_warps, self.num_stages = collections.defaultdict(lambda: 64), 4, 3
 
 
 def same(*given, **_):
@@ -63,8 +68,7 @@ def prepare(folder):
     sys.modules["torch"].autograd = types.SimpleNamespace(Function=Nothing)
     Absent("packaging", version=types.SimpleNamespace(parse=lambda text: tuple(int(x) for x in text.split(".")[:2])))
     triton.autotune = lambda *_, **__: lambda function: function
-    triton.Config = lambda *_, **__: types.SimpleNamespace(kwargs={"BLOCK_SIZE_H": 64}, num_warps=4, num_stages=3)
-    triton.JITFunction.configs = []
+    triton.Config, triton.JITFunction.configs = Configuration, [Configuration()]
     fla = os.path.join(folder, "flash-linear-attention")
     if os.path.isdir(fla):
         for name in ("fla", "fla.ops", "fla.modules"):

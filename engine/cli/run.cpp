@@ -1,6 +1,7 @@
 // twill run: a program executed with numbers, beside a double-precision reference of its loop; with
 // --time replayed in time.
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -158,7 +159,11 @@ void print_text(const RunFlags& flags, const program::Program& program,
     for (const meaning::Comparison& c : one.compared) {
       std::cout << (first ? "" : "; ") << printable(c.tensor) << " "
                 << shown_number(c.largest_error) << " <= " << shown_number(c.bound);
-      if (c.wrong > 0) std::cout << ": " << c.wrong << " of " << c.compared << " numbers are wrong";
+      if (c.wrong > c.unbounded)
+        std::cout << ": " << c.wrong - c.unbounded << " of " << c.compared << " numbers are wrong";
+      if (c.unbounded > 0)
+        std::cout << ": of " << c.unbounded << " of " << c.compared
+                  << " nothing is known, as they may leave the range of a type";
       if (c.no_number > 0)
         std::cout << ", " << c.no_number << " of " << c.compared << " are no numbers in the "
                   << (module ? "module" : "loop") << " either";
@@ -169,7 +174,12 @@ void print_text(const RunFlags& flags, const program::Program& program,
   if (fault)
     std::cout << "the judge refuses it: " << printable(fault->rule) << ": "
               << printable(fault->text) << "\n";
-  std::cout << (right ? "right\n" : "wrong\n");
+  const bool known = fault || std::any_of(all.begin(), all.end(), [](const OrderRun& one) {
+                       return !one.execution.fault.empty() ||
+                              std::any_of(one.compared.begin(), one.compared.end(),
+                                          [](const auto& c) { return c.wrong > c.unbounded; });
+                     });
+  std::cout << (right ? "right\n" : known ? "wrong\n" : "not known\n");
 }
 
 void print_json(const RunFlags& flags, const program::Program& program,
@@ -198,6 +208,7 @@ void print_json(const RunFlags& flags, const program::Program& program,
                                 {"numbers", c.compared},
                                 {"wrong", c.wrong}});
       if (c.no_number > 0) run["outputs"].back()["no_number"] = c.no_number;
+      if (c.unbounded > 0) run["outputs"].back()["unbounded"] = c.unbounded;
     }
     answer["runs"].push_back(std::move(run));
   }

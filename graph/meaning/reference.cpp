@@ -578,6 +578,7 @@ std::vector<Comparison> compare_with(const Meaning& meaning,
         }
         const double error = x == y ? 0 : std::abs(x - y);
         if (!(error <= bound) || !std::isfinite(bound) || std::isnan(x)) ++one.wrong;
+        if (there && std::isinf(bound) && !std::isnan(x)) ++one.unbounded;
         if (error > one.largest_error || std::isnan(error)) one.largest_error = error;
         one.bound = std::max(one.bound, bound);
         if (error > 0) one.largest_share = std::max(one.largest_share, error / bound);

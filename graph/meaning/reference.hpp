@@ -42,6 +42,7 @@ struct Comparison {
   double bound = 0;          ///< the largest of all bounds
   double largest_share = 0;  ///< error / bound, the largest: up to 1 is right
   std::int64_t compared = 0, wrong = 0;  ///< elements
+  std::int64_t unbounded = 0;            ///< of the wrong ones, those whose bound is infinite
   std::int64_t no_number = 0;            ///< of those compared, NaN in both, where that is allowed
 };
 /// Of each output. A number that is missing, NaN, or infinite in one alone is wrong; so is one

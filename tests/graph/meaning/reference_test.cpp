@@ -473,6 +473,21 @@ TEST_CASE("a number that is none is wrong, but where the reference may have none
   CHECK(counts(false) == Counts{1, 0});
   outputs[t][0].data[3] = 1;  // in the reference alone
   CHECK(counts(true) == Counts{1, 0});
+  // Of what may leave the range of a type nothing is known, whatever comes out.
+  r.outputs[t][0].value.data[3] = 1;
+  const auto unknown = [&] {
+    const auto one = meaning::compare_with(r.meaning, r.outputs, outputs).at(0);
+    return std::pair(one.wrong, one.unbounded);
+  };
+  CHECK(unknown() == Counts{0, 0});
+  r.outputs[t][0].error.data[3] = std::numeric_limits<double>::infinity();
+  for (const double x : {1.0, 2.0, none}) {
+    outputs[t][0].data[3] = x;
+    CHECK(unknown() == Counts{1, 1});
+  }
+  outputs[t][0].data[4] = none;  // and one that is wrong
+  CHECK(unknown() == Counts{2, 1});
   outputs[t].clear();  // nothing there
   CHECK(counts(true).second == 0);
+  CHECK(unknown().second == 0);
 }
