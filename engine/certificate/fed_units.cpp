@@ -22,7 +22,7 @@ struct Use {
   Wide begin = 0, end = 0, area = 0;  // from the op's start
 };
 
-struct Line {
+struct FedLine {
   std::vector<std::vector<std::optional<Wide>>> after;  // [u][v]: v starts so long after u
   std::vector<Wide> heads, tails;
   std::vector<std::vector<Use>> uses;  // of each unit
@@ -74,7 +74,7 @@ Wide latest_end(const std::vector<Piece>& pieces, Amount capacity) {
 
 // Heads and tails by all that leads to an op, and all that it leads to, mostly until none is
 // raised. (Where no schedule exists they might rise for ever.)
-void sharpen(const Problem& p, Line& line) {
+void sharpen(const Problem& p, FedLine& line) {
   const std::size_t ops = p.ops.size();
   bool raised = true;
   for (int round = 0; round < kSharpenings && raised; ++round) {
@@ -107,8 +107,8 @@ void sharpen(const Problem& p, Line& line) {
 }
 
 // The same iteration seen from its end.
-Line backwards(const Line& line) {
-  Line seen{line.after, line.tails, line.heads, line.uses};
+FedLine backwards(const FedLine& line) {
+  FedLine seen{line.after, line.tails, line.heads, line.uses};
   for (std::size_t u = 0; u < line.heads.size(); ++u)
     for (std::size_t v = 0; v < line.heads.size(); ++v) seen.after[u][v] = line.after[v][u];
   for (auto& uses : seen.uses)
@@ -117,7 +117,8 @@ Line backwards(const Line& line) {
 }
 
 // Unit g waits for unit f, which has one instance.
-bool waits_too_long(const Line& line, std::size_t f, std::size_t g, Amount capacity, Cycle length) {
+bool waits_too_long(const FedLine& line, std::size_t f, std::size_t g, Amount capacity,
+                    Cycle length) {
   const std::vector<Use>& waiting = line.uses[g];
   std::vector<char> waits(waiting.size(), 0);
   std::optional<Wide> lag, begin;
@@ -176,7 +177,7 @@ bool waits_too_long(const Line& line, std::size_t f, std::size_t g, Amount capac
 bool fed_units_exceed(const Problem& problem, const Forced& forced, Cycle ii,
                       std::vector<Wide> heads, std::vector<Wide> tails, Cycle length) {
   if (problem.ops.size() > kMostFedOps) return false;
-  Line line;
+  FedLine line;
   line.heads = std::move(heads);
   line.tails = std::move(tails);
   line.uses.resize(problem.units.size());
@@ -190,7 +191,7 @@ bool fed_units_exceed(const Problem& problem, const Forced& forced, Cycle ii,
   sharpen(problem, line);
   for (std::size_t v = 0; v < line.heads.size(); ++v)
     if (line.heads[v] + line.tails[v] > length) return true;
-  const Line seen = backwards(line);
+  const FedLine seen = backwards(line);
   for (std::size_t f = 0; f < line.uses.size(); ++f)
     for (std::size_t g = 0; g < line.uses.size(); ++g) {
       if (f == g || problem.units[f].capacity != 1) continue;
