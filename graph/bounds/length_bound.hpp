@@ -18,9 +18,8 @@ namespace twill {
 ///   slot         the same for the ops that wait on one slot, which exclude each other
 ///   copies       any of them with copies that can change places in order
 ///                (graph/bounds/copy_order.hpp), where that is more than all of these
-///   two units    what one unit has to end before another begins (graph/bounds/two_units.hpp),
-///   where
-///                that is more still
+///   two units    what one unit has to end before another begins, where that is more still
+///                (graph/bounds/two_units.hpp)
 std::vector<Bound> length_bounds(const Problem& problem, Cycle ii);
 
 /// All of them but by copies and two units, which take longer than the others together.

@@ -235,15 +235,9 @@ CHANGED = {"corner": {"convolution-forward": ConvolutionCorner}, "listed": {"exp
 
 
 def main():
-    twill, cases, compiles, removes = pointers.asked(CASES)
-    pointers.oracle_of, pointers.parameters, pointers.run = around.oracle_of, around.parameters, around.run
-    pointers.compiled_one = around.compiled_one
-    failed = False
+    twill, cases, compiles, removes = around.asked(CASES)
     with tempfile.TemporaryDirectory() as folder:
-        for case, why in REFUSED.items() if cases == CASES else []:
-            text, said = pointers.emitted(twill, pointers.path_of(case, folder), folder)
-            failed |= text is not None or why not in said
-            print(f"{case}: " + ("WRITTEN" if text is not None else "refused: " + said.split(".ttgir: ")[-1][:140]))
+        failed = pointers.written(twill, REFUSED if cases == CASES else {}, folder)
         for case in cases:
             known = dict(around.ORACLES)
             around.ORACLES.update(CHANGED.get(case.partition(":")[2], {}))

@@ -15,6 +15,11 @@ class Random : public SplitMix64 {
   bool percent(int chance) { return range(0, 99) < chance; }
 };
 
+/// As an int, from low to high.
+inline int pick(Random& random, std::int64_t low, std::int64_t high) {
+  return static_cast<int>(random.range(low, high));
+}
+
 /// What random_loop() may use. All is on by default; "max" of 0 switches a feature off.
 struct LoopKnobs {
   int min_ops = 2;

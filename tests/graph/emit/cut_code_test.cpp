@@ -12,6 +12,7 @@ using namespace twill;
 using emit::CutCode;
 using emit::Iteration;
 using emit::Step;
+using test::pick;
 using test::Random;
 
 namespace {
@@ -21,10 +22,6 @@ struct Event {
   int index, iteration;
   bool operator==(const Event&) const = default;
 };
-
-int pick(Random& random, int low, int high) {
-  return static_cast<int>(random.range(low, high));
-}
 
 /// One slot with waits in both directions of time.
 program::Program random_program(Random& random) {

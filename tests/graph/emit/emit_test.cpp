@@ -16,6 +16,7 @@ using emit::Iteration;
 using emit::Launch;
 using emit::SlotCode;
 using emit::Step;
+using test::pick;
 using test::Random;
 
 namespace {
@@ -25,10 +26,6 @@ struct Event {
   int index, iteration;
   bool operator==(const Event&) const = default;
 };
-
-int pick(Random& random, int low, int high) {
-  return static_cast<int>(random.range(low, high));
-}
 
 /// Ops of two slots with waits in both directions of time.
 program::Program random_program(Random& random) {

@@ -15,13 +15,10 @@ using namespace twill;
 using emit::CutCode;
 using emit::Iteration;
 using emit::Step;
+using test::pick;
 using test::Random;
 
 namespace {
-
-int pick(Random& random, int low, int high) {
-  return static_cast<int>(random.range(low, high));
-}
 
 /// One slot whose ops all go on after their issue, and waits for what was issued before.
 program::Program random_program(Random& random) {

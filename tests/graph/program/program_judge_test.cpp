@@ -18,13 +18,10 @@ using namespace twill;
 using program::Ending;
 using program::Program;
 using program::Storage;
+using test::pick;
 using test::Random;
 
 namespace {
-
-int pick(Random& random, std::int64_t low, std::int64_t high) {
-  return static_cast<int>(random.range(low, high));
-}
 
 std::size_t any_of(Random& random, std::size_t count) {
   return static_cast<std::size_t>(random.range(0, static_cast<std::int64_t>(count) - 1));
