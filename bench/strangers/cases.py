@@ -1,10 +1,11 @@
-"""Kernels of the libraries and how each is compiled: names, constants and types of theirs, as their own callers give them."""
+"""Kernels of the libraries, and how each is compiled: with the constants and types that their own callers use."""
 import dataclasses
 
 
 @dataclasses.dataclass
 class Case:
-    """One kernel. `types` of pointers that are not `number`; what is none of a pointer, of `integers` or of the constants is a stride."""
+    """One kernel. A parameter is a constant, absent (None), one of `integers`, a descriptor or a stride (by its name, of 32 bits); any
+    other is a pointer to numbers of `types`, else of `number`."""
     library: str
     path: str
     kernel: str
@@ -13,8 +14,8 @@ class Case:
     types: dict = dataclasses.field(default_factory=dict)
     integers: str = ""
     absent: str = ""
-    zero: str = ""        # strides of what is absent begin so
-    unit: str = ""        # strides that are 1
+    zero: str = ""  # parameters whose names begin so are 0: strides of what is absent
+    unit: str = ""  # parameters that are 1
     descriptors: dict = dataclasses.field(default_factory=dict)
     number: str = "fp16"  # of pointers and descriptors that `types` does not have
     warps: int = 4
