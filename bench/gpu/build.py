@@ -1,11 +1,12 @@
 """Builds the kernels and their programs with nvcc alone, on all cores: for a machine without CMake or this project's
 other needs. The same sources and options as gpu/CMakeLists.txt; without the check for spills, which the CMake build has.
 
-usage: build.py FOLDER [--jobs N] [--spin-limit N] [--emitted FOLDER]
+usage: build.py FOLDER [--jobs N] [--spin-limit N] [--emitted FOLDER [--emitted-only]] [--define NAME]
 
 FOLDER gets libtwill_gpu.so, gpu_forward, gpu_backward, gpu_bench_forward, gpu_bench_backward, gpu_bench_costs, and in
 FOLDER/spin a libtwill_gpu.so whose waits trap after so many tries instead of hanging (LD_LIBRARY_PATH chooses it).
-From --emitted, where `twill emit --to cuda` wrote, each NAME.cu becomes FOLDER/emitted/NAME, whose waits trap, too.
+From --emitted, where `twill emit --to cuda` wrote, each NAME.cu becomes FOLDER/emitted/NAME, whose waits trap, too, and
+FOLDER/timed/NAME, whose waits do not.
 Ends with 1 if a file does not compile, with 77 without nvcc. What does compile is there."""
 import argparse
 import glob
@@ -35,17 +36,19 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--spin-limit", type=int, default=2_000_000)
     parser.add_argument("--emitted", default="")
+    parser.add_argument("--emitted-only", action="store_true", help="the others are built already")
+    parser.add_argument("--define", action="append", default=[], help="a macro, to compare two forms of the kernels")
     options = parser.parse_args()
     nvcc = shutil.which("nvcc") or next((p for p in ["/usr/local/cuda/bin/nvcc"] if os.path.exists(p)), None)
     if not nvcc:
         print("no nvcc: skipped")
         return 77
     folder = os.path.abspath(options.folder)
-    for sub in ("", "objects", "spin", "emitted"):
+    for sub in ("", "objects", "spin", "emitted", "timed"):
         os.makedirs(os.path.join(folder, sub), exist_ok=True)
     cuda = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
     has_cublas = os.path.exists(os.path.join(cuda, "include/cublas_v2.h"))
-    common = [nvcc, "-std=c++20", "-I", ROOT, "-O3"]
+    common = [nvcc, "-std=c++20", "-I", ROOT, "-O3", *(f"-D{name}" for name in options.define)]
     device = ["-gencode", "arch=compute_90a,code=sm_90a"]
     hidden = ["-Xcompiler", "-fPIC,-fvisibility=hidden"]
     jobs, objects = [], {}
@@ -59,19 +62,20 @@ def main():
         return path
 
     # The longest first: they decide when the build ends.
-    libraries = {"": [], "spin": []}
-    for tag, flags in (("", []), ("spin", [f"-DTWILL_GPU_SPIN_LIMIT={options.spin_limit}"])):
+    libraries = {} if options.emitted_only else {"": [], "spin": []}
+    for tag in libraries:
+        flags = [f"-DTWILL_GPU_SPIN_LIMIT={options.spin_limit}"] if tag == "spin" else []
         libraries[tag] = [compiled(k, "kernel" + tag, hidden + flags) for k in KERNELS]
-    host = [compiled(s, "host", hidden) for s in LIBRARY]
+    host = [compiled(s, "host", hidden) for s in LIBRARY] if libraries else []
     programs = {}
-    for name, sources in PROGRAMS.items():
+    for name, sources in PROGRAMS.items() if libraries else ():
         flags = ["-DTWILL_HAS_CUBLAS"] if has_cublas and name.startswith("gpu_bench") else []
         programs[name] = [compiled(os.path.join(ROOT, s), "program", flags) for s in sources]
     for source in sorted(glob.glob(os.path.join(options.emitted, "*.cu"))) if options.emitted else []:
-        name = os.path.join("emitted", os.path.basename(source)[:-3])
-        programs[name] = [compiled(source, "emitted", [f"-DTWILL_GPU_SPIN_LIMIT={options.spin_limit}"]),
-                          *(compiled(os.path.join(ROOT, s), "program", [])
-                            for s in ("gpu/hopper/tensor_map.cpp", "gpu/api/error.cpp"))]
+        for tag, flags in (("emitted", [f"-DTWILL_GPU_SPIN_LIMIT={options.spin_limit}"]), ("timed", [])):
+            programs[os.path.join(tag, os.path.basename(source)[:-3])] = [
+                compiled(source, tag, flags),
+                *(compiled(os.path.join(ROOT, s), "program", []) for s in ("gpu/hopper/tensor_map.cpp", "gpu/api/error.cpp"))]
 
     def execute(job):
         what, command = job

@@ -2,10 +2,11 @@
 // measurements on standard output (bench/gpu/measurements.hpp) for
 //   gpu_bench_costs > h200.json
 //   twill machines --fit h200.json --base hopper -o h200-machine.json
-//   gpu_bench_costs --only arithmetic|gemm|copies|barriers    a part, as a file of its own
-// What no rule of a machine has (products from registers and of other widths, tensor copies by box,
-// bulk additions, arrivals at another block, named barriers) goes to standard error, a JSON line
-// each (bench/gpu/results.py makes a table). Ends with 77 where there is no Hopper GPU.
+//   gpu_bench_costs --only arithmetic|gemm|together|copies|barriers    a part, as a file of its own
+// What no rule of a machine has (products from registers and of other widths, two warpgroups at
+// once, tensor copies by box, bulk additions, arrivals at another block, named barriers) goes to
+// standard error, a JSON line each (bench/gpu/results.py makes a table). Ends with 77 where there
+// is no Hopper GPU.
 //
 // One block on one SM, so nothing else is in the way. A repetition is the mean of kSteps steps
 // where throughput is meant, and one step where latency is; the cycles that reading the clock takes
@@ -207,6 +208,142 @@ __global__ void __launch_bounds__(kThreads) product_from_registers(long long* ou
     pin(a);
   });
   use(d, out);
+}
+
+// --- two warpgroups at once ----------------------------------------------------------------------
+
+/// What a warpgroup does in a step, of a tile of 64 x 128.
+enum class Work { nothing, scores, output, both, queued, exp2, fma, attention, late_attention };
+
+/// One warpgroup's part of a step. `scores` is 64 x 128 x 128 from shared memory, `output` the same
+/// with A in registers, each waited for; `queued` is four of scores, one in flight while the next
+/// is issued; `both` is scores and output; `exp2` and `fma` are one instruction for each of 64
+/// values a thread; `attention` is scores, 64 exp2 and 192 fma of them, output: a round of
+/// attention without its sums. In `late_attention` the arithmetic runs under the product from
+/// registers.
+template <Work kWork>
+__device__ __forceinline__ void work(float (&s)[64], float (&o)[64], std::uint64_t at_a,
+                                     std::uint64_t at_b, float a) {
+  using Product = Wgmma<Element::f16, 128>;
+  const auto step = [](int k) { return static_cast<std::uint64_t>(k % 64 * 2 / 16); };
+  const auto scores = [&] {
+    wgmma_fence();
+    pin(s);
+#pragma unroll
+    for (int k = 0; k < 128; k += 16) Product::ss<0, 0>(s, at_a + step(k), at_b + step(k), 1);
+    wgmma_commit();
+  };
+  std::uint32_t p[32];
+  const auto converted = [&] {
+#pragma unroll
+    for (int k = 0; k < 32; ++k)
+      asm volatile("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(p[k]) : "f"(s[2 * k + 1]), "f"(s[2 * k]));
+  };
+  const auto output = [&] {
+    pin(p);
+    wgmma_fence();
+    pin(o);
+#pragma unroll
+    for (int k = 0; k < 8; ++k) Product::rs<0>(o, p + 4 * k, at_b + step(16 * k), 1);
+    wgmma_commit();
+  };
+  const auto arithmetic = [&] {
+#pragma unroll
+    for (int i = 0; i < 64; ++i) apply<Arithmetic::fma>(s[i], a);
+#pragma unroll
+    for (int i = 0; i < 64; ++i) apply<Arithmetic::exp2>(s[i], a);
+#pragma unroll
+    for (int i = 0; i < 64; ++i) apply<Arithmetic::fma>(s[i], a);
+#pragma unroll
+    for (int i = 0; i < 64; ++i) apply<Arithmetic::fma>(s[i], a);
+  };
+  const auto done = [&] {
+    wgmma_wait<0>();
+    pin(s);
+    pin(o);
+    pin(p);
+  };
+  if constexpr (kWork == Work::scores || kWork == Work::both || kWork == Work::attention) {
+    scores();
+    wgmma_wait<0>();
+    pin(s);
+  }
+  if constexpr (kWork == Work::queued) {
+    scores();
+#pragma unroll
+    for (int k = 1; k < 4; ++k) {
+      scores();
+      wgmma_wait<1>();
+    }
+    wgmma_wait<0>();
+    pin(s);
+  }
+  if constexpr (kWork == Work::attention) arithmetic();
+  if constexpr (kWork == Work::output || kWork == Work::both || kWork == Work::attention) {
+    converted();
+    output();
+    done();
+  }
+  if constexpr (kWork == Work::late_attention) {
+    scores();
+    wgmma_wait<0>();
+    pin(s);
+    converted();
+    output();
+    arithmetic();
+    done();
+  }
+  if constexpr (kWork == Work::exp2)
+#pragma unroll
+    for (int i = 0; i < 64; ++i) apply<Arithmetic::exp2>(s[i], a);
+  if constexpr (kWork == Work::fma)
+#pragma unroll
+    for (int i = 0; i < 64; ++i) apply<Arithmetic::fma>(s[i], a);
+}
+
+/// Two warpgroups, each with its work: the clocks of a step of the first (kTimed 0) or the second,
+/// while the other goes on with its own until the first has ended.
+template <Work kFirst, Work kSecond, int kTimed>
+__global__ void __launch_bounds__(2 * kThreads) together(long long* out, float a) {
+  extern __shared__ char raw[];
+  __shared__ volatile int ended;
+  const std::uint32_t at = aligned_shared_1024(raw);
+  const std::uint64_t at_a = tile_descriptor(at, 0, 1024),
+                      at_b = tile_descriptor(at + 64 * 128, 0, 1024);
+  float s[64], o[64];
+  fill(s, out);
+  fill(o, out);
+  fence_async_shared();
+  const int warpgroup = static_cast<int>(threadIdx.x) / kThreads;
+  for (int r = 0; r < kWarmUp + kRepetitions; ++r) {
+    if (threadIdx.x == 0) ended = 0;
+    __syncthreads();
+    const long long begin = now();
+    const auto run = [&](auto one) {
+      if (warpgroup == kTimed) {
+#pragma unroll 1
+        for (int k = 0; k < kSteps; ++k) one();
+      } else {
+#pragma unroll 1
+        while (ended == 0) one();
+      }
+      wgmma_wait<0>();
+      pin(s);
+    };
+    if (warpgroup == 0)
+      run([&] { work<kFirst>(s, o, at_a, at_b, a); });
+    else
+      run([&] { work<kSecond>(s, o, at_a, at_b, a); });
+    named_sync(1 + warpgroup, kThreads);
+    const long long end = now();
+    if (threadIdx.x == kTimed * kThreads) {
+      ended = 1;
+      if (r >= kWarmUp) out[r - kWarmUp] = end - begin;
+    }
+    __syncthreads();  // the other has seen it
+  }
+  use(s, out);
+  use(o, out);
 }
 
 // --- copies --------------------------------------------------------------------------------------
@@ -475,6 +612,40 @@ void add_products(Device& device, bench::MeasurementFile& file, const char* type
   more(product_from_registers<kElement, 256, 256>, "64 x 256 x 256, A in registers");
 }
 
+/// A step of each of two warpgroups at once, and of each alone.
+void together_costs(Device& device) {
+  const auto add = [&](const char* what, auto kernel) {
+    remark(what, device.run(kernel, 2 * kThreads, kSteps, 0, 1.0001f));
+  };
+  using enum Work;
+  add("a warpgroup alone: product from shared memory", together<scores, nothing, 0>);
+  add("two warpgroups: product from shared memory", together<scores, scores, 0>);
+  add("a warpgroup alone: product from shared memory, one in flight", together<queued, nothing, 0>);
+  add("two warpgroups: product from shared memory, one in flight", together<queued, queued, 0>);
+  add("a warpgroup alone: product from registers", together<output, nothing, 0>);
+  add("two warpgroups: product from registers", together<output, output, 0>);
+  add("a warpgroup alone: both products", together<both, nothing, 0>);
+  add("two warpgroups: both products", together<both, both, 0>);
+  add("product from shared memory, the other warpgroup's from registers",
+      together<scores, output, 0>);
+  add("a warpgroup alone: 64 exp2", together<exp2, nothing, 0>);
+  add("two warpgroups: 64 exp2", together<exp2, exp2, 0>);
+  add("a warpgroup alone: 64 fma", together<fma, nothing, 0>);
+  add("two warpgroups: 64 fma", together<fma, fma, 0>);
+  add("product in flight, the other warpgroup's exp2", together<queued, exp2, 0>);
+  add("64 exp2, the other warpgroup's product in flight", together<queued, exp2, 1>);
+  add("product in flight, the other warpgroup's fma", together<queued, fma, 0>);
+  add("64 fma, the other warpgroup's product in flight", together<queued, fma, 1>);
+  add("product from registers, the other warpgroup's fma", together<output, fma, 0>);
+  add("64 fma, the other warpgroup's product from registers", together<output, fma, 1>);
+  add("a warpgroup alone: round of attention", together<attention, nothing, 0>);
+  add("two warpgroups: round of attention", together<attention, attention, 0>);
+  add("a warpgroup alone: round of attention, arithmetic under the product",
+      together<late_attention, nothing, 0>);
+  add("two warpgroups: round of attention, arithmetic under the product",
+      together<late_attention, late_attention, 0>);
+}
+
 void arithmetic_costs(Device& device, bench::MeasurementFile& file) {
   add_arithmetic<Arithmetic::exp2>(device, file, "exp2");
   add_arithmetic<Arithmetic::add>(device, file, "add");
@@ -558,10 +729,11 @@ void barrier_costs(Device& device, bench::MeasurementFile& file, double overhead
 int main(int argc, char** argv) {
   const std::string_view only = argc == 3 ? argv[2] : "";
   const auto wanted = [&](std::string_view part) { return argc == 1 || only == part; };
-  if (argc != 1 &&
-      (argc != 3 || std::string_view(argv[1]) != "--only" ||
-       (only != "arithmetic" && only != "gemm" && only != "copies" && only != "barriers"))) {
-    std::fputs("usage: gpu_bench_costs [--only arithmetic|gemm|copies|barriers]\n", stderr);
+  if (argc != 1 && (argc != 3 || std::string_view(argv[1]) != "--only" ||
+                    (only != "arithmetic" && only != "gemm" && only != "together" &&
+                     only != "copies" && only != "barriers"))) {
+    std::fputs("usage: gpu_bench_costs [--only arithmetic|gemm|together|copies|barriers]\n",
+               stderr);
     return 2;
   }
   int devices = 0, clock_khz = 0;
@@ -584,6 +756,7 @@ int main(int argc, char** argv) {
       add_products<Element::f16>(device, file, "f16");
       add_products<Element::bf16>(device, file, "bf16");
     }
+    if (wanted("together")) together_costs(device);
     if (wanted("copies")) copy_costs(device, file, overhead);
     if (wanted("barriers")) barrier_costs(device, file, overhead);
   } catch (const Refusal& refusal) {

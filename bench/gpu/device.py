@@ -1,7 +1,8 @@
 """One command for a machine with a Hopper GPU: builds, runs everything under limits of its own, keeps what it learns.
 
     bench/gpu/device.sh OUT             the first ten minutes
-    bench/gpu/device.sh OUT --second    what a second call is for
+    bench/gpu/device.sh OUT --second    what a second call is for: other head dimensions, repeats, races
+    bench/gpu/device.sh OUT --third     all shapes, the sanitizer, costs of instructions, counted clocks
     bench/gpu/device.sh OUT --plan      the steps, their limits and the sum; runs nothing
 
 A step is a process of its own with a limit. One that fails, hangs or fills the output costs no other its time: all
@@ -245,6 +246,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out")
     parser.add_argument("--second", action="store_true")
+    parser.add_argument("--third", action="store_true")
     parser.add_argument("--plan", action="store_true")
     parser.add_argument("--built")
     parser.add_argument("--emitted", default=os.path.join(device_steps.ROOT, ".emitted"))
@@ -259,7 +261,7 @@ def main():
         with open(options.steps) as file:
             steps = [device_steps.Step(**one) for one in json.load(file)]
     else:
-        steps = (device_steps.second if options.second else device_steps.first)(options)
+        steps = (device_steps.third if options.third else device_steps.second if options.second else device_steps.first)(options)
     device_steps.slower(steps, options.slow)
     wanted = [name for name in options.only.split(",") if name]
     steps = [s for s in steps if not wanted or s.name in wanted]

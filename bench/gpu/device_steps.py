@@ -93,29 +93,48 @@ def peers(name, limit, script, built, options, *more):
     return Step(name, limit, python(script, "--library", program(built, "libtwill_gpu.so"), "--output", out, *more))
 
 
+def emitted_times(options):
+    """The emitted kernels one behind the other, each a process of its own: Gluon, then CUDA C++ of the same loops."""
+    kernels = " ".join(f"'{os.path.join(options.emitted, kernel)}.py'" for kernel in TIMED)
+    return Step("emitted time", 90, shell(f"for kernel in {kernels}; do timeout -k 1 15 {sys.executable} -B "
+                                          f"'{os.path.join(HERE, 'emitted.py')}' $kernel --time; done; true"))
+
+
+TIMED = ("fmha-forward", "hopper-fwd-plain", "hopper-fwd-sub2-m128", "hopper-fwd-sub2-d64", "hopper-bwd", "hopper-bwd-q64", "gemm",
+         "hopper-gqa", "hopper-mla", "hopper-mlp", "hopper-grouped-gemm")
+
+
 def first(options):
+    """Does it run and is it right; the times that most want to know."""
     steps, built = ready(options)
     # In front of what is there, by which the driver's library may be found.
     spin = {"LD_LIBRARY_PATH": ":".join(filter(None, [os.path.join(built, "spin"), os.environ.get("LD_LIBRARY_PATH")]))}
     steps.append(pool("smoke", 50, "smoke", built, 12, environment=spin))
-    steps.append(pool("emitted CUDA", 30, "cuda", os.path.join(built, "emitted"), 25))
-    steps.append(pool("emitted check", 45, "emitted", options.emitted, 40, "--workers", 5))
-    for kernel in ("fmha-forward", "hopper-fwd-plain"):
-        steps.append(Step(f"emitted time {kernel}", 15,
-                          python("emitted.py", os.path.join(options.emitted, kernel + ".py"), "--time")))
+    steps.append(pool("emitted CUDA", 40, "cuda", os.path.join(built, "emitted"), 25))
+    steps.append(pool("emitted check", 60, "emitted", options.emitted, 40, "--workers", 14))
+    steps.append(pool("emitted modules", 70, "modules", os.path.join(options.emitted, "modules"), 50, "--workers", 14))
     lengths = ("--length", 1024, "--length", 4096, "--length", 16384, "--head-dim", 128, "--runs", 20, "--no-triton")
     # Apart, so that a kernel of ours that hangs does not take the others' times with it.
-    for which, ours, limits in (("forward", ("Twill", "Twill-Overlap", "Twill-SWP", "CUDA-Default"), (30, 25)),
-                                ("backward", ("Twill-80", "Twill", "CUDA-Default"), (35, 30))):
+    for which, ours, limits in (("forward", ("Twill", "Twill-Overlap", "Twill-SWP", "CUDA-Default"), (25, 20)),
+                                ("backward", ("Twill-80", "Twill", "CUDA-Default"), (30, 30))):
         script, chosen = which + ".py", [word for name in ours for word in ("--program", name)]
         rest = [word for name in ("FlashAttention-2", "FlashAttention-3", "cuDNN", "cuBLAS GEMM") for word in ("--program", name)]
         steps.append(peers(f"{which} 128", limits[0], script, built, options, *lengths, *chosen))
         steps.append(peers(f"{which} 128 peers", limits[1], script, built, options, *lengths, *rest))
-    for group in ("arithmetic", "gemm", "copies", "barriers"):
+    steps.append(emitted_times(options))
+    steps.append(pool("emitted CUDA time", 30, "cuda", os.path.join(built, "timed"), 15, "--workers", 1))
+    return steps
+
+
+def third(options):
+    """What the first has no time for: all shapes, the sanitizer, costs of instructions, clocks that ncu counts."""
+    steps, built = ready(options)
+    for group in ("arithmetic", "gemm", "together", "copies", "barriers"):
         out = os.path.join(options.work, f"costs-{group}.json")
         costs = program(built, "gpu_bench_costs")
         steps.append(Step(f"costs {group}", 10, shell(f"'{costs}' --only {group} > '{out}'")))
-    steps.append(pool("correct", 60, "correct", built, 50, "--workers", 14, "--skip", "S4096", "--skip", "S4095",
+    steps.append(Step("clocks", 90, python("clocks.py", built)))
+    steps.append(pool("correct", 80, "correct", built, 50, "--workers", 14, "--skip", "S4096", "--skip", "S4095",
                       "--skip", "S16384", "--skip", "S16383"))
     steps.append(pool("memcheck", 35, "smoke", built, 32, "--workers", 6, "--match", "S257/383", "--match", "D128",
                       "--tool", "compute-sanitizer --tool memcheck --error-exitcode 9"))
@@ -134,12 +153,10 @@ def second(options):
         f"'{program(built, 'gpu_forward')}' --repeats 10000 & first=$!; "
         f"'{program(built, 'gpu_backward')}' --repeats 10000; second=$?; wait $first && exit $second")))
     steps.append(peers("Triton 128", 40, "forward.py", built, options, "--length", 4096, "--head-dim", 128, "--runs", 15))
+    steps.append(Step("beside Triton", 60, python("beside_triton.py", os.path.join(options.emitted, "modules"))))
     for tool in ("racecheck", "synccheck"):  # reports: what they say of asynchronous copies is not a verdict
         steps.append(pool(tool, 30, "smoke", built, 27, "--workers", 6, "--match", "S257/383", "--match", "D128",
                           "--tool", f"compute-sanitizer --tool {tool} --error-exitcode 9"))
-    for kernel in ("gemm", "hopper-gqa", "hopper-mlp"):
-        steps.append(Step(f"emitted time {kernel}", 20,
-                          python("emitted.py", os.path.join(options.emitted, kernel + ".py"), "--time")))
     for which in ("forward", "backward"):
         bench = program(built, f"gpu_bench_{which}")
         steps.append(Step(f"bf16 {which}", 15, [bench, "--type", "bf16", "--length", "4096", "--runs", "10"]))

@@ -58,7 +58,7 @@ class Options:
     out, work, built, emitted = "/out", "/work-folder", None, "/emitted"
 
 
-for plan in (device_steps.first, device_steps.second):
+for plan in (device_steps.first, device_steps.second, device_steps.third):
     steps = plan(Options)
     total = sum(step.limit for step in steps)
     assert total <= 9 * 60, f"{plan.__name__}: limits of {total} s"
@@ -68,9 +68,10 @@ for plan in (device_steps.first, device_steps.second):
         # A pool stops by itself before it is stopped.
         if "--within" in step.command:
             assert float(step.command[step.command.index("--within") + 1]) < step.limit
-names = [step.name for step in device_steps.first(Options)]
-order = ["device", "build", "smoke", "emitted CUDA", "emitted check", "forward 128", "forward 128 peers", "backward 128",
-         "backward 128 peers", "costs gemm", "correct", "memcheck"]
+names = [step.name for plan in (device_steps.first, device_steps.second, device_steps.third) for step in plan(Options)]
+order = ["device", "build", "smoke", "emitted CUDA", "emitted check", "emitted modules", "forward 128", "forward 128 peers",
+         "backward 128", "backward 128 peers", "emitted time", "emitted CUDA time", "device", "build", "repeats", "beside Triton",
+         "device", "build", "costs gemm", "costs together", "clocks", "correct", "memcheck"]
 assert [n for n in names if n in order] == order, names
 
 slower = device_steps.slower([device_steps.pool("x", 50, "smoke", "/built", 12)], 3)[0]

@@ -1,12 +1,13 @@
 """Many small runs side by side, each a process of its own with a limit: one that hangs or crashes says so alone.
 
 usage: pool.py smoke|correct BUILT [--limit S] [--within S] [--workers N] [--skip TEXT] [--match TEXT] [--tool COMMAND]
-       pool.py emitted|cuda FOLDER [--limit S] [--within S] [--workers N]
+       pool.py emitted|cuda|modules FOLDER [--limit S] [--within S] [--workers N]
 
 smoke: every schedule, head dimension, mask, and with or without multicast or a fixed order, on small shapes. correct:
 all cases of the tests against double precision. --match, --skip: cases with all of these in their names, and none
 of those. --tool runs each under a compute-sanitizer tool. emitted: each file of
-FOLDER is checked by emitted.py. cuda: each program of FOLDER, emitted as CUDA C++, by emitted_cuda.py. Prints a result a run; ends with 1 if one was not right, with 77 if all were skipped."""
+FOLDER is checked by emitted.py. cuda: each program of FOLDER, emitted as CUDA C++, by emitted_cuda.py. modules: each kernel
+of a TTGIR module in FOLDER, by modules.py. Prints a result a run; ends with 1 if one was not right, with 77 if all were skipped."""
 import argparse
 import glob
 import json
@@ -97,7 +98,7 @@ def tests(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kind", choices=("smoke", "correct", "emitted", "cuda"))
+    parser.add_argument("kind", choices=("smoke", "correct", "emitted", "cuda", "modules"))
     parser.add_argument("what")
     parser.add_argument("--limit", type=float, default=15)
     parser.add_argument("--within", type=float, default=0, help="seconds for all; what has not ended by then is stopped")
@@ -109,8 +110,12 @@ def main():
     if options.tool and not shutil.which(options.tool.split()[0]):
         print(f"no {options.tool.split()[0]}: skipped")
         return 77
-    if options.kind in ("emitted", "cuda"):
-        if options.kind == "emitted":
+    if options.kind in ("emitted", "cuda", "modules"):
+        if options.kind == "modules":
+            jobs = [(f"module {os.path.basename(path)[:-3]}",
+                     [sys.executable, "-B", os.path.join(HERE, "modules.py"), options.what, os.path.basename(path)[:-3]])
+                    for path in sorted(glob.glob(os.path.join(options.what, "*.py")))]
+        elif options.kind == "emitted":
             jobs = [(os.path.basename(path)[:-3], [sys.executable, "-B", os.path.join(HERE, "emitted.py"), path, "--check"])
                     for path in sorted(glob.glob(os.path.join(options.what, "*.py")))]
         else:

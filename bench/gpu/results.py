@@ -62,6 +62,8 @@ def speed(lines):
     """TFLOPS of attention, a table for a pass, head dimension, mask and type."""
     found = {}
     for step, m in measured(lines, "tflops"):
+        if "program" not in m:
+            continue
         which = "backward" if "backward" in step else "forward"
         kind = "BF16" if step.startswith("bf16") else "FP16"
         found.setdefault((which, m["head_dim"], m["causal"], kind), {})[m["program"], m["length"]] = m
@@ -97,17 +99,42 @@ def emitted(lines):
     rows = {}
     for _, m in measured(lines, "right"):
         rows.setdefault(m["kernel"], []).append(m)
-    times = {m["kernel"]: m["ms"] for _, m in measured(lines, "ms")}
+    times = {m["kernel"]: m for _, m in measured(lines, "ms") if "kernel" in m}
     if not rows and not times:
         return []
-    text = ["| emitted kernel | checks right | largest error | ms at 64 x 16 blocks of 64 iterations |", "|---|---|---|---|"]
+    text = ["| emitted kernel | checks right | largest error | ms | blocks | iterations | TFLOPS |", "|---|---|---|---|---|---|---|"]
     for kernel in sorted(rows.keys() | times.keys()):
         errors = [m["error"] for m in rows.get(kernel, [])]
         worst = "-" if not errors else "NaN" if "NaN" in errors else f"{max(errors):.1e}"
-        right = sum(m["right"] for m in rows.get(kernel, []))
-        ms = f"{times[kernel]:.3f}" if kernel in times else "-"
-        text.append(f"| {kernel} | {right} of {len(errors)} | {worst} | {ms} |")
+        right = f"{sum(m['right'] for m in rows[kernel])} of {len(errors)}" if errors else "-"
+        time = times.get(kernel, {})
+        ms = f"{time['ms']:.3f}" if time else "-"
+        rate = f"{time['tflops']:.0f}" if time.get("tflops") else "-"
+        text.append(f"| {kernel} | {right} | {worst} | {ms} | {time.get('blocks', '-')} | {time.get('n', '-')} | {rate} |")
     return text + [""]
+
+
+def beside_triton(lines):
+    """What Triton makes of a kernel, and what Twill emits of its module."""
+    rows = [m for _, m in measured(lines, "case")]
+    theirs = {m["case"]: m["ms"] for m in rows if m["program"] == "Triton"}
+    if not rows:
+        return []
+    text = ["| kernel | program | ms | TFLOPS | times as fast as Triton | differs by |", "|---|---|---|---|---|---|"]
+    for m in rows:
+        rate = f"{m['rate']:.0f}" if m["rate"] else "-"
+        times = f"{theirs[m['case']] / m['ms']:.2f}" if m["case"] in theirs else "-"
+        text.append(f"| {m['case']} | {m['program']} | {m['ms']:.3f} | {rate} | {times} | {m['error']:.1e} |")
+    return text + [""]
+
+
+def clocks(lines):
+    """Clocks of a round of the hand-lowered kernels, without a mask."""
+    rows = [m for _, m in measured(lines, "of_a_round") if m["of_a_round"]]
+    if not rows:
+        return []
+    return ["| pass | D | schedule | length | clocks of a launch | of a round |", "|---|---|---|---|---|---|"] + \
+        [f"| {m['pass']} | {m['head_dim']} | {m['program']} | {m['length']} | {m['clocks']:.0f} | {m['of_a_round']:.0f} |" for m in rows] + [""]
 
 
 def costs(lines):
@@ -125,7 +152,7 @@ def steps(lines):
 
 
 def tables(lines, test_data=False):
-    text = speed(lines) + runs(lines) + emitted(lines) + costs(lines)
+    text = speed(lines) + runs(lines) + emitted(lines) + beside_triton(lines) + clocks(lines) + costs(lines)
     if test_data:
         text = ["TEST DATA, nothing measured.", ""] + text
     return "\n".join(text)

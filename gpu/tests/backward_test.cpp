@@ -160,6 +160,9 @@ struct Run {
       const int r = static_cast<int>(i) / c.head_dim;
       const std::size_t at = got.at(b, r, h) + i % size(c.head_dim);
       const auto x = static_cast<double>(value(got.elements[at], c.type));
+      // (384/640 with spikes: dK has one of -79,721, in f16 an infinity.)
+      const double beyond = c.type == TWILL_GPU_F16 ? 65520 : 1e38;
+      if (std::fabs(right[i]) >= beyond && std::isinf(x) && x * right[i] > 0) continue;
       if (!(std::fabs(x) < 1e30))
         return std::string(what) + " is not a number in row " + std::to_string(r);
       error = std::max(error, std::fabs(x - right[i]));

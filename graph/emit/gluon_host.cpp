@@ -33,6 +33,8 @@ def launch(inputs):
             if sizes.setdefault(axis, size) != size:
                 raise ValueError(f"{name} has {size} elements along an axis of which another tensor has {sizes[axis]}")
     for axis, (kind, tile) in AXES.items():
+        if kind == "whole":
+            sizes.setdefault(axis, tile)  # (of an output alone)
         if sizes[axis] % tile != 0 or (kind == "whole" and sizes[axis] != tile):
             raise ValueError(f"a size of {sizes[axis]}: must be {'' if kind == 'whole' else 'a multiple of '}{tile}")
     batch = math.prod(lead)
@@ -53,10 +55,9 @@ constexpr const char* kLaunch =
         if name not in BLOCKS:
             arguments.append(tensor)
             continue
-        rows, columns = tensor.numel() // tensor.shape[-1], tensor.shape[-1]
-        flat = tensor.view(rows, columns)
-        if rows == 0:  # no tile of it is loaded; a descriptor wants one
-            flat = torch.empty(BLOCKS[name][0], columns, dtype=tensor.dtype, device=first.device)
+        flat = tensor.view(math.prod(tensor.shape[:-1]), tensor.shape[-1])
+        if flat.numel() == 0:  # no tile of it is loaded; a descriptor wants one
+            flat = torch.empty(BLOCKS[name], dtype=tensor.dtype, device=first.device)
         arguments.append(TensorDescriptor.from_tensor(flat, BLOCKS[name], gl.NVMMASharedLayout.get_default_for(BLOCKS[name], getattr(gl, kind))))
     arguments += [sizes[axes[0 if name in BLOCKS else -1]] for name, (axes, _, _) in TENSORS.items()]
     blocks = [sizes[axis] // tile for axis, (kind, tile) in AXES.items() if kind == "block"] + [1, 1]
@@ -73,8 +74,9 @@ def reference(inputs):
     name = next(iter(inputs))
     lead = inputs[name].shape[:inputs[name].dim() - len(TENSORS[name][0])]
     batch = math.prod(lead)
-    sizes = {axis: size for tensor, x in inputs.items()
-             for axis, size in zip(TENSORS[tensor][0], x.shape[x.dim() - len(TENSORS[tensor][0]):])}
+    sizes = {axis: tile for axis, (kind, tile) in AXES.items() if kind == "whole"}
+    sizes.update({axis: size for tensor, x in inputs.items()
+                  for axis, size in zip(TENSORS[tensor][0], x.shape[x.dim() - len(TENSORS[tensor][0]):])})
     n = next(sizes[axis] // tile for axis, (kind, tile) in AXES.items() if kind == "loop")
     flat = {tensor: x.cpu().double().reshape(batch, *x.shape[x.dim() - len(TENSORS[tensor][0]):]) for tensor, x in inputs.items()}
     flat.update({tensor: torch.full([batch] + [sizes[axis] for axis in axes], 0.0 if tensor in ADDED else float("nan"),

@@ -15,7 +15,11 @@ namespace twill::gpu {
 template <class F, int kSlot>
 struct Consumer {
   static constexpr int kKeys = F::kKeys, kHeadDim = F::kTile.head_dim;
+#ifdef TWILL_GPU_NO_TURNS  // to measure what they are worth
+  static constexpr bool kTurns = false;
+#else
   static constexpr bool kTurns = F::kSchedule.slots > 1;
+#endif
   using Qk = Wgmma<F::kElement, kKeys>;
   using Pv = Wgmma<F::kElement, kHeadDim>;
 
@@ -210,9 +214,9 @@ struct Consumer {
       const auto at = ring(iteration);
       barrier_wait(shared + F::kVFull + 8 * at.index(), at.parity());
     } else if constexpr (what == Do::take_turn) {
-      take_turn<kAction.op>();
+      if constexpr (kTurns) take_turn<kAction.op>();
     } else if constexpr (what == Do::give_turn) {
-      named_arrive(turn_barrier(1 - kSlot), 128 * F::kConsumers);
+      if constexpr (kTurns) named_arrive(turn_barrier(1 - kSlot), 128 * F::kConsumers);
     } else if constexpr (what == Do::issue_qk) {
       issue_qk(iteration);
     } else if constexpr (what == Do::issue_pv) {

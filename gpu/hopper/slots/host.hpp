@@ -73,12 +73,24 @@ class DeviceMemory {
 #endif
 };
 
+#ifdef TWILL_GPU_EMULATED
+/// The map in a CUtensorMap's bytes. As the driver, it refuses a dimension of 0.
+inline CUtensorMap emulated_map(const emulator::Map& map) {
+  for (const int dimension : map.dims)
+    if (dimension < 1) throw std::invalid_argument("a tensor map with a dimension of 0");
+  CUtensorMap made{};
+  std::memcpy(&made, &map, sizeof map);
+  return made;
+}
+#endif
+
 /// The map of contiguous matrices [batch][rows][columns] of 16-bit elements: a box is
 /// [panel of 64 columns][box_rows][64 columns]. columns and box_columns are multiples of 64.
-/// Without rows no box is ever copied; the map says one.
+/// Without rows or columns no box is ever copied; the map says one, because the driver refuses 0.
 inline CUtensorMap matrix_map(const void* data, int batch, int rows, int columns, Element element,
                               int box_rows, int box_columns) {
   rows = rows < 1 ? 1 : rows;
+  columns = columns < 1 ? box_columns : columns;
 #ifdef TWILL_GPU_EMULATED
   static_cast<void>(element);
   const emulator::Map m{
@@ -86,9 +98,7 @@ inline CUtensorMap matrix_map(const void* data, int batch, int rows, int columns
       {1, columns, 64, std::int64_t{rows} * columns, std::int64_t{rows} * columns},
       {64, rows, columns / 64, 1, batch},
       {64, box_rows, box_columns / 64, 1, 1}};
-  CUtensorMap map{};
-  std::memcpy(&map, &m, sizeof m);
-  return map;
+  return emulated_map(m);
 #else
   const twill_gpu_tensor tensor{const_cast<void*>(data), std::int64_t{rows} * columns, columns,
                                 columns};
@@ -103,15 +113,14 @@ inline CUtensorMap matrix_map(const void* data, int batch, int rows, int columns
 inline CUtensorMap float_map(float* data, int batch, int rows, int columns, int box_rows,
                              int box_columns) {
   rows = rows < 1 ? 1 : rows;
+  columns = columns < 1 ? box_columns : columns;
 #ifdef TWILL_GPU_EMULATED
   const std::int64_t row = std::int64_t{2} * columns;  // halves
   const emulator::Map m{reinterpret_cast<std::uint16_t*>(data),
                         {1, row, 64, rows * row, rows * row},
                         {64, rows, columns / 32, 1, batch},
                         {64, box_rows, box_columns / 32, 1, 1}};
-  CUtensorMap map{};
-  std::memcpy(&map, &m, sizeof m);
-  return map;
+  return emulated_map(m);
 #else
   return float_tensor_map(data, batch, rows, columns, box_rows, box_columns);
 #endif

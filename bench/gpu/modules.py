@@ -1,0 +1,219 @@
+"""Kernels that `twill emit` wrote of TTGIR modules, on a GPU: beside the formulas of tests/emit.
+
+usage: modules.py --emit TWILL FOLDER    here: FOLDER/NAME.py of every case of tests/emit that is of Hopper, and cases.json
+       modules.py FOLDER NAME...         there: runs them at n = 0, 1, 2, 3, 7 and at one more that fills the pipeline
+       modules.py --compile FOLDER NAME...  compiles them alone, without a GPU
+
+Inputs, grids, formulas and tolerances are those of tests/emit, but all programs of a grid run. Prints a result a run, as
+device.py collects them. Ends with 1 where a result is wrong, with 77 without PyTorch, Triton or a Hopper GPU."""
+import argparse
+import importlib
+import importlib.util
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import types
+
+import numpy as np
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "emit")]
+TESTS = ("ttgir", "pointers", "around", "loops", "gathered")
+TYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2",
+         "i8": "int8", "i32": "int32", "i64": "int64", "fp16": "float16", "fp32": "float32"}
+
+
+def measured(**values):
+    print(json.dumps({"measured": values}), flush=True)
+
+
+def test_module(name):
+    """tests/emit/emit_NAME_test.py, its cases and how it finds formulas; those of pointers are set anew by others."""
+    test = importlib.import_module(f"emit_{name}_test")
+    if name in ("around", "loops", "gathered"):
+        around, sys.argv = importlib.import_module("emit_around_test"), ["", ""]
+        around.asked([])
+    return test
+
+
+def short(case):
+    return os.path.basename(case).replace(".ttgir", "").replace(":", "-").replace("=", "").replace("+", "-")
+
+
+def emit(twill, folder):
+    os.makedirs(folder, exist_ok=True)
+    cases = {}
+    for kind in TESTS:
+        test = test_module(kind)
+        for case in test.CASES:
+            if "blackwell" in case:
+                continue
+            name = f"{kind}-{short(case)}"
+            out = os.path.join(folder, name + ".py")
+            if kind == "ttgir":
+                command, path = test.command_of(case), None
+            else:
+                import emit_pointers_test as pointers
+                path = os.path.relpath(pointers.path_of(case, folder), ROOT)
+                command = [os.path.join(ROOT, path), "--time-limit", "60"]
+            done = subprocess.run([twill, "emit", *command, "--to", "gluon", "-o", out, "--quiet"], capture_output=True, text=True)
+            if done.returncode != 0:
+                print(f"{name}: {done.stderr.strip().splitlines()[-1]}")
+                continue
+            with open(out) as file:
+                if "\nCAPABILITY = 9\n" not in file.read():  # of the machine that the module names
+                    os.remove(out)
+                    continue
+            cases[name] = {"test": kind, "case": case if kind == "ttgir" else short(case), "change": case.partition(":")[2], "path": path}
+            if path and path.startswith(os.path.relpath(folder, ROOT)):  # changed here: travels with the kernel
+                kept = os.path.join(folder, name + ".ttgir")
+                os.replace(os.path.join(ROOT, path), kept)
+                cases[name]["path"] = os.path.relpath(kept, ROOT)
+            print(name)
+    with open(os.path.join(folder, "cases.json"), "w") as file:
+        json.dump(cases, file, indent=1)
+    return 0
+
+
+def loaded(folder, name):
+    spec = importlib.util.spec_from_file_location("emitted_kernel", os.path.join(folder, name + ".py"))
+    kernel = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(kernel)
+    return kernel, next(one for one in vars(kernel).values() if type(one).__name__ == "UserKernel")
+
+
+def formula(case, name):
+    """(the formula, the types of the parameters or None, iterations of the module in one of the text)."""
+    test = test_module(case["test"])
+    if case["test"] == "ttgir":
+        return test.oracle_of(case["case"].partition("+")[0].partition(":")[0]), None, test.copies_of(case["case"])
+    import emit_pointers_test as pointers
+    if case["test"] == "gathered":
+        test.around.ORACLES.update(test.CHANGED.get(case["change"], {}))
+    path = os.path.join(ROOT, case["path"])
+    named = os.path.join(os.path.dirname(path), case["case"] + ".ttgir")  # formulas are found by the module's name
+    oracle = pointers.oracle_of(path if case["test"] == "pointers" else named)
+    return oracle, list(pointers.parameters(path).values()), 1
+
+
+class Arguments:
+    """Arrays of numpy as tensors on the GPU, and back."""
+
+    def __init__(self, torch):
+        self.torch, self.moved = torch, []
+
+    def tensor(self, array, kind):
+        made = self.torch.from_numpy(np.ascontiguousarray(array)).to(getattr(self.torch, TYPES[kind])).cuda()
+        self.moved.append((array, made))
+        return made
+
+    def descriptor(self, array, kind, block):
+        """A tile's bulk copies need memory to point to, also where a run has no iteration."""
+        if array.size == 0:
+            array = np.full((block[0], array.shape[1] or block[1]), np.nan, array.dtype)
+        made = self.tensor(array, kind)
+        return types.SimpleNamespace(base=made, shape=list(made.shape), strides=list(made.stride()))
+
+    def back(self):
+        for array, made in self.moved:
+            array[...] = made.to(self.torch.float32).cpu().numpy() if made.is_floating_point() else made.cpu().numpy()
+
+
+def run(torch, kernel, launcher, oracle, kinds, n):
+    """The largest error of a run, in units in which `TOLERANCE` is allowed."""
+    import emit_pointers_test as pointers
+    oracle.make(n, np.random.default_rng(n))
+    if hasattr(oracle, "only") and not oracle.only:
+        return 0.0  # no program has anything to do: the formula has no case of it
+    if hasattr(oracle, "only"):
+        oracle.only = [*itertools.product(*(range(k) for k in (tuple(oracle.grid) + (1, 1, 1))[:3]))]
+    moved, given = Arguments(torch), []
+    if kinds is None:
+        given = oracle.arguments(lambda array, name: moved.descriptor(array, str(kernel.BLOCKS[name][1]), kernel.BLOCKS[name][0]),
+                                 lambda array: moved.tensor(array, "f32"))
+    else:
+        for (kind, block), value in zip(kinds, oracle.arguments()):
+            if isinstance(block, list):
+                given.append(moved.descriptor(value, kind, block))
+            else:
+                given.append(moved.tensor(value, kind[1:]) if isinstance(value, np.ndarray) else value)
+    launcher[tuple(oracle.grid)](*given)
+    torch.cuda.synchronize()
+    moved.back()
+    error = float(np.max([0.0, *oracle.errors()]))
+    return error * pointers.TOLERANCE / getattr(oracle, "tolerance", pointers.TOLERANCE)
+
+
+def check(torch, folder, name, case):
+    import emit_pointers_test as pointers
+    kernel, launcher = loaded(folder, name)
+    oracle, kinds, copies = formula(case, name)
+    with open(os.path.join(folder, name + ".py")) as file:
+        guarded = [int(x) for x in re.findall(r"for i in range\(n \+ (\d+)\)", file.read())]
+    wrong = False
+    for n in (0, 1, 2, 3, 7) + ((max(guarded) + 4,) if guarded else ()):
+        if hasattr(oracle, "trips") and callable(oracle.trips) and not oracle.trips(n):
+            continue
+        error = run(torch, kernel, launcher, oracle, kinds, n * copies)
+        right = error <= pointers.TOLERANCE  # false for NaN
+        wrong = wrong or not right
+        measured(what="emitted", kernel=f"module {name}", n=n, output="all", error=error if error == error else "NaN",
+                 allowed=pointers.TOLERANCE, right=right)
+    return wrong
+
+
+def compiled(folder, name, case):
+    import emit_pointers_test as pointers
+    import emit_ttgir_test as whole
+    out = os.path.join(folder, name + ".py")
+    test_module(case["test"])
+    if case["test"] == "ttgir":
+        _, made = whole.compiled(out)
+    else:
+        _, made = pointers.compiled_one(out, os.path.join(ROOT, case["path"]))
+    print(f"{name}: {len(re.findall('wgmma.mma_async', made.asm['ptx']))} products")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--emit", metavar="TWILL")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("folder")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    if options.emit:
+        return emit(os.path.abspath(options.emit), os.path.abspath(options.folder))
+    try:
+        import triton
+        if not options.compile:
+            import torch
+    except ImportError as missing:
+        print(f"skipped: {missing}")
+        return 77
+    if not options.compile and (not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0)):
+        print("no GPU of compute capability 9.0: skipped")
+        return 77
+    import triton_bridge  # noqa: F401, what an older Triton lacks
+    with open(os.path.join(options.folder, "cases.json")) as file:
+        cases = json.load(file)
+    print(f"Triton {triton.__version__}")
+    wrong = False
+    for name in options.names or cases:
+        if options.compile:
+            try:
+                compiled(options.folder, name, cases[name])
+            except Exception as problem:  # of one: the others are of interest, too
+                print(f"{name}: {type(problem).__name__}: {str(problem)[:600]}")
+                wrong = True
+        else:
+            wrong |= check(torch, options.folder, name, cases[name])
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
