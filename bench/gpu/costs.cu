@@ -213,7 +213,24 @@ __global__ void __launch_bounds__(kThreads) product_from_registers(long long* ou
 // --- two warpgroups at once ----------------------------------------------------------------------
 
 /// What a warpgroup does in a step, of a tile of 64 x 128.
-enum class Work { nothing, scores, output, both, queued, exp2, fma, attention, late_attention };
+enum class Work {
+  nothing,
+  scores,
+  output,
+  both,
+  queued,
+  exp2,
+  add,
+  mul,
+  fma,
+  max,
+  trunc,
+  sum_of_rows,
+  max_of_rows,
+  shared_store,
+  attention,
+  late_attention
+};
 
 /// One warpgroup's part of a step. `scores` is 64 x 128 x 128 from shared memory, `output` the same
 /// with A in registers, each waited for; `queued` is four of scores, one in flight while the next
@@ -223,7 +240,7 @@ enum class Work { nothing, scores, output, both, queued, exp2, fma, attention, l
 /// registers.
 template <Work kWork>
 __device__ __forceinline__ void work(float (&s)[64], float (&o)[64], std::uint64_t at_a,
-                                     std::uint64_t at_b, float a) {
+                                     std::uint64_t at_b, std::uint32_t store_to, float a) {
   using Product = Wgmma<Element::f16, 128>;
   const auto step = [](int k) { return static_cast<std::uint64_t>(k % 64 * 2 / 16); };
   const auto scores = [&] {
@@ -293,12 +310,41 @@ __device__ __forceinline__ void work(float (&s)[64], float (&o)[64], std::uint64
     arithmetic();
     done();
   }
-  if constexpr (kWork == Work::exp2)
+  const auto each = [&](auto one) {
 #pragma unroll
-    for (int i = 0; i < 64; ++i) apply<Arithmetic::exp2>(s[i], a);
-  if constexpr (kWork == Work::fma)
+    for (int i = 0; i < 64; ++i) one(s[i]);
+  };
+  if constexpr (kWork == Work::exp2) each([&](float& x) { apply<Arithmetic::exp2>(x, a); });
+  if constexpr (kWork == Work::add) each([&](float& x) { apply<Arithmetic::add>(x, a); });
+  if constexpr (kWork == Work::mul) each([&](float& x) { apply<Arithmetic::mul>(x, a); });
+  if constexpr (kWork == Work::fma) each([&](float& x) { apply<Arithmetic::fma>(x, a); });
+  if constexpr (kWork == Work::max) each([&](float& x) { apply<Arithmetic::max>(x, a); });
+  if constexpr (kWork == Work::trunc) {
+    converted();
+    pin(p);
+  }
+  if constexpr (kWork == Work::sum_of_rows || kWork == Work::max_of_rows) {
+    constexpr Arithmetic kOp = kWork == Work::max_of_rows ? Arithmetic::max : Arithmetic::add;
+    float part[8] = {a, a, a, a, a, a, a, a};
 #pragma unroll
-    for (int i = 0; i < 64; ++i) apply<Arithmetic::fma>(s[i], a);
+    for (int i = 0; i < 64; ++i) apply<kOp>(part[i % 2 + i / 2 % 4 * 2], s[i]);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+#pragma unroll
+      for (int k = 1; k < 4; ++k) apply<kOp>(part[h], part[h + 2 * k]);
+#pragma unroll
+      for (int lane = 1; lane <= 2; lane *= 2)
+        apply<kOp>(part[h], __shfl_xor_sync(0xffffffffu, part[h], lane));
+      s[h] = part[h];  // used in the next step
+    }
+  }
+  if constexpr (kWork == Work::shared_store) {
+    const std::uint32_t to = store_to + 16 * (threadIdx.x % kThreads);
+#pragma unroll
+    for (int k = 0; k < 8; ++k)
+      store_shared_4(to + static_cast<std::uint32_t>(k * 16 * kThreads), s[4 * k], s[4 * k + 1],
+                     s[4 * k + 2], s[4 * k + 3]);
+  }
 }
 
 /// Two warpgroups, each with its work: the clocks of a step of the first (kTimed 0) or the second,
@@ -331,9 +377,9 @@ __global__ void __launch_bounds__(2 * kThreads) together(long long* out, float a
       pin(s);
     };
     if (warpgroup == 0)
-      run([&] { work<kFirst>(s, o, at_a, at_b, a); });
+      run([&] { work<kFirst>(s, o, at_a, at_b, at + 128 * 1024, a); });
     else
-      run([&] { work<kSecond>(s, o, at_a, at_b, a); });
+      run([&] { work<kSecond>(s, o, at_a, at_b, at + 128 * 1024, a); });
     named_sync(1 + warpgroup, kThreads);
     const long long end = now();
     if (threadIdx.x == kTimed * kThreads) {
@@ -344,6 +390,30 @@ __global__ void __launch_bounds__(2 * kThreads) together(long long* out, float a
   }
   use(s, out);
   use(o, out);
+}
+
+/// 64 x 256 x 64 a step, of each warpgroup of the block.
+__global__ void __launch_bounds__(2 * kThreads) wide_products(long long* out, float a) {
+  extern __shared__ char raw[];
+  const std::uint32_t at = aligned_shared_1024(raw);
+  const std::uint64_t at_a = tile_descriptor(at, 0, 1024),
+                      at_b = tile_descriptor(at + 64 * 128, 0, 1024);
+  float d[128];
+#pragma unroll
+  for (float& x : d) x = a;
+  fence_async_shared();
+  timed<kSteps>(out, [&] {
+    wgmma_fence();
+    pin(d);
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+      Wgmma<Element::f16, 256>::ss<0, 0>(d, at_a + static_cast<std::uint64_t>(2 * k),
+                                         at_b + static_cast<std::uint64_t>(2 * k), 1);
+    wgmma_commit();
+    wgmma_wait<0>();
+    pin(d);
+  });
+  use(d, out);
 }
 
 // --- copies --------------------------------------------------------------------------------------
@@ -614,36 +684,52 @@ void add_products(Device& device, bench::MeasurementFile& file, const char* type
 
 /// A step of each of two warpgroups at once, and of each alone.
 void together_costs(Device& device) {
-  const auto add = [&](const char* what, auto kernel) {
+  const auto said = [&](const char* what, auto kernel) {
     remark(what, device.run(kernel, 2 * kThreads, kSteps, 0, 1.0001f));
   };
+  for (const int warpgroups : {1, 2})
+    remark(std::to_string(warpgroups) + " warpgroups: 64 x 256 x 64 from shared memory",
+           device.run(wide_products, warpgroups * kThreads, kSteps, 0, 1.0001f));
   using enum Work;
-  add("a warpgroup alone: product from shared memory", together<scores, nothing, 0>);
-  add("two warpgroups: product from shared memory", together<scores, scores, 0>);
-  add("a warpgroup alone: product from shared memory, one in flight", together<queued, nothing, 0>);
-  add("two warpgroups: product from shared memory, one in flight", together<queued, queued, 0>);
-  add("a warpgroup alone: product from registers", together<output, nothing, 0>);
-  add("two warpgroups: product from registers", together<output, output, 0>);
-  add("a warpgroup alone: both products", together<both, nothing, 0>);
-  add("two warpgroups: both products", together<both, both, 0>);
-  add("product from shared memory, the other warpgroup's from registers",
-      together<scores, output, 0>);
-  add("a warpgroup alone: 64 exp2", together<exp2, nothing, 0>);
-  add("two warpgroups: 64 exp2", together<exp2, exp2, 0>);
-  add("a warpgroup alone: 64 fma", together<fma, nothing, 0>);
-  add("two warpgroups: 64 fma", together<fma, fma, 0>);
-  add("product in flight, the other warpgroup's exp2", together<queued, exp2, 0>);
-  add("64 exp2, the other warpgroup's product in flight", together<queued, exp2, 1>);
-  add("product in flight, the other warpgroup's fma", together<queued, fma, 0>);
-  add("64 fma, the other warpgroup's product in flight", together<queued, fma, 1>);
-  add("product from registers, the other warpgroup's fma", together<output, fma, 0>);
-  add("64 fma, the other warpgroup's product from registers", together<output, fma, 1>);
-  add("a warpgroup alone: round of attention", together<attention, nothing, 0>);
-  add("two warpgroups: round of attention", together<attention, attention, 0>);
-  add("a warpgroup alone: round of attention, arithmetic under the product",
-      together<late_attention, nothing, 0>);
-  add("two warpgroups: round of attention, arithmetic under the product",
-      together<late_attention, late_attention, 0>);
+  said("a warpgroup alone: product from shared memory", together<scores, nothing, 0>);
+  said("two warpgroups: product from shared memory", together<scores, scores, 0>);
+  said("a warpgroup alone: product from shared memory, one in flight",
+       together<queued, nothing, 0>);
+  said("two warpgroups: product from shared memory, one in flight", together<queued, queued, 0>);
+  said("a warpgroup alone: product from registers", together<output, nothing, 0>);
+  said("two warpgroups: product from registers", together<output, output, 0>);
+  said("a warpgroup alone: both products", together<both, nothing, 0>);
+  said("two warpgroups: both products", together<both, both, 0>);
+  said("product from shared memory, the other warpgroup's from registers",
+       together<scores, output, 0>);
+  const auto arithmetic = [&](const char* what, auto alone, auto twice, auto under,
+                              auto under_registers, auto product) {
+    const std::string name = what;
+    said((name + ", alone").c_str(), alone);
+    said((name + ", both warpgroups").c_str(), twice);
+    said((name + ", the other's products from shared memory").c_str(), under);
+    said((name + ", the other's products from registers").c_str(), under_registers);
+    said(("four products from shared memory, the other's " + name).c_str(), product);
+  };
+#define TWILL_BOTH(NAME, WORK)                                                         \
+  arithmetic(NAME " of 64 x 128", together<WORK, nothing, 0>, together<WORK, WORK, 0>, \
+             together<queued, WORK, 1>, together<output, WORK, 1>, together<queued, WORK, 0>)
+  TWILL_BOTH("exp2", exp2);
+  TWILL_BOTH("add", add);
+  TWILL_BOTH("mul", mul);
+  TWILL_BOTH("fma", fma);
+  TWILL_BOTH("max", max);
+  TWILL_BOTH("trunc", trunc);
+  TWILL_BOTH("sum of rows", sum_of_rows);
+  TWILL_BOTH("maximum of rows", max_of_rows);
+  TWILL_BOTH("store of 16 bits", shared_store);
+#undef TWILL_BOTH
+  said("a warpgroup alone: round of attention", together<attention, nothing, 0>);
+  said("two warpgroups: round of attention", together<attention, attention, 0>);
+  said("a warpgroup alone: round of attention, arithmetic under the product",
+       together<late_attention, nothing, 0>);
+  said("two warpgroups: round of attention, arithmetic under the product",
+       together<late_attention, late_attention, 0>);
 }
 
 void arithmetic_costs(Device& device, bench::MeasurementFile& file) {

@@ -1,12 +1,14 @@
 """Kernels that `twill emit` wrote of TTGIR modules, on a GPU: beside the formulas of tests/emit.
 
-usage: modules.py --emit TWILL FOLDER    here: FOLDER/NAME.py of every case of tests/emit that is of Hopper, and cases.json
+usage: modules.py --emit TWILL FOLDER [--more MODULES]    here: FOLDER/NAME.py of every case of tests/emit that is of Hopper,
+                                          and of modules in the folder MODULES for which there is a formula; cases.json
        modules.py FOLDER NAME...         there: runs them at n = 0, 1, 2, 3, 7 and at one more that fills the pipeline
        modules.py --compile FOLDER NAME...  compiles them alone, without a GPU
 
 Inputs, grids, formulas and tolerances are those of tests/emit, but all programs of a grid run. Prints a result a run, as
 device.py collects them. Ends with 1 where a result is wrong, with 77 without PyTorch, Triton or a Hopper GPU."""
 import argparse
+import glob
 import importlib
 import importlib.util
 import itertools
@@ -34,47 +36,61 @@ def measured(**values):
 
 def test_module(name):
     """tests/emit/emit_NAME_test.py, its cases and how it finds formulas; those of pointers are set anew by others."""
-    test = importlib.import_module(f"emit_{name}_test")
-    if name in ("around", "loops", "gathered"):
+    if name in ("around", "loops", "gathered"):  # each adds to the formulas of the first
         around, sys.argv = importlib.import_module("emit_around_test"), ["", ""]
+        importlib.import_module("emit_loops_test"), importlib.import_module("emit_gathered_test")
         around.asked([])
-    return test
+    return importlib.import_module(f"emit_{name}_test")
 
 
 def short(case):
     return os.path.basename(case).replace(".ttgir", "").replace(":", "-").replace("=", "").replace("+", "-")
 
 
-def emit(twill, folder):
+def every_case(more):
+    """(test, case) of Hopper: those of tests/emit, and modules of other folders."""
+    for kind in TESTS:
+        for case in test_module(kind).CASES:
+            if "blackwell" not in case:
+                yield kind, case
+    for path in sorted(glob.glob(os.path.join(more, "*.ttgir"))) if more else ():
+        name = os.path.basename(path).replace("_", "-")
+        if any(name.startswith(known) for known in test_module("around").ORACLES):
+            yield "around", path
+        elif re.match("gemm-split|gemm-of-norm|gemm-masked|attention-(ragged|bias|pointers)|matrix-vector|convolution-depthwise|.*weight-gradient", name):
+            yield "pointers", path
+
+
+def emit(twill, folder, more):
     os.makedirs(folder, exist_ok=True)
     cases = {}
-    for kind in TESTS:
-        test = test_module(kind)
-        for case in test.CASES:
-            if "blackwell" in case:
+    import emit_pointers_test as pointers
+    for kind, case in every_case(more):
+        name = f"{kind}-{short(case)}"
+        out = os.path.join(folder, name + ".py")
+        if kind == "ttgir":
+            command, path = test_module(kind).command_of(case), None
+        else:
+            path = pointers.path_of(case, folder)
+            command = [path, "--time-limit", "60"]
+        done = subprocess.run([twill, "emit", *command, "--to", "gluon", "-o", out, "--quiet"], capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"{name}: {done.stderr.strip().splitlines()[-1]}")
+            continue
+        with open(out) as file:
+            if "\nCAPABILITY = 9\n" not in file.read():  # of the machine that the module names
+                os.remove(out)
                 continue
-            name = f"{kind}-{short(case)}"
-            out = os.path.join(folder, name + ".py")
-            if kind == "ttgir":
-                command, path = test.command_of(case), None
-            else:
-                import emit_pointers_test as pointers
-                path = os.path.relpath(pointers.path_of(case, folder), ROOT)
-                command = [os.path.join(ROOT, path), "--time-limit", "60"]
-            done = subprocess.run([twill, "emit", *command, "--to", "gluon", "-o", out, "--quiet"], capture_output=True, text=True)
-            if done.returncode != 0:
-                print(f"{name}: {done.stderr.strip().splitlines()[-1]}")
-                continue
-            with open(out) as file:
-                if "\nCAPABILITY = 9\n" not in file.read():  # of the machine that the module names
-                    os.remove(out)
-                    continue
-            cases[name] = {"test": kind, "case": case if kind == "ttgir" else short(case), "change": case.partition(":")[2], "path": path}
-            if path and path.startswith(os.path.relpath(folder, ROOT)):  # changed here: travels with the kernel
-                kept = os.path.join(folder, name + ".ttgir")
-                os.replace(os.path.join(ROOT, path), kept)
-                cases[name]["path"] = os.path.relpath(kept, ROOT)
-            print(name)
+        if path and not os.path.realpath(path).startswith(os.path.realpath(os.path.join(ROOT, "tests"))):
+            kept = os.path.join(folder, name + ".ttgir")  # travels with the kernel
+            with open(path) as file, open(kept, "w") as copy:
+                copy.write(file.read())
+            if os.path.dirname(path) == folder:
+                os.remove(path)
+            path = kept
+        cases[name] = {"test": kind, "case": case if kind == "ttgir" else short(case), "change": case.partition(":")[2],
+                       "path": path and os.path.relpath(path, ROOT)}
+        print(name)
     with open(os.path.join(folder, "cases.json"), "w") as file:
         json.dump(cases, file, indent=1)
     return 0
@@ -182,12 +198,13 @@ def compiled(folder, name, case):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--emit", metavar="TWILL")
+    parser.add_argument("--more", metavar="MODULES", default="")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("folder")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     if options.emit:
-        return emit(os.path.abspath(options.emit), os.path.abspath(options.folder))
+        return emit(os.path.abspath(options.emit), os.path.abspath(options.folder), options.more)
     try:
         import triton
         if not options.compile:

@@ -160,13 +160,13 @@ struct Run {
       const int r = static_cast<int>(i) / c.head_dim;
       const std::size_t at = got.at(b, r, h) + i % size(c.head_dim);
       const auto x = static_cast<double>(value(got.elements[at], c.type));
-      // (384/640 with spikes: dK has one of -79,721, in f16 an infinity.)
-      const double beyond = c.type == TWILL_GPU_F16 ? 65520 : 1e38;
-      if (std::fabs(right[i]) >= beyond && std::isinf(x) && x * right[i] > 0) continue;
       if (!(std::fabs(x) < 1e30))
         return std::string(what) + " is not a number in row " + std::to_string(r);
       error = std::max(error, std::fabs(x - right[i]));
-      allowed = std::max(allowed, std::fabs(baseline[i] - right[i]));
+      const double of_baseline = std::fabs(baseline[i] - right[i]);
+      if (!std::isfinite(of_baseline))
+        return "the baseline of " + std::string(what) + " has no bound in row " + std::to_string(r);
+      allowed = std::max(allowed, of_baseline);
       largest = std::max(largest, std::fabs(right[i]));
     }
     // The kernel rounds P, dS and the results; the baseline also the scores and dP.
@@ -242,7 +242,9 @@ std::vector<Case> cases(bool small) {
       for (const auto input : {Input::large_logits, Input::denormal, Input::zero, Input::spikes})
         for (const auto type : {TWILL_GPU_F16, TWILL_GPU_BF16})
           add([&](Case& x) {
-            x.input = input, x.type = type;
+            // Of gradients of spikes of 200 some are beyond the numbers of f16.
+            const bool mild = input == Input::spikes && type == TWILL_GPU_F16;
+            x.input = mild ? Input::mild_spikes : input, x.type = type;
             x.query_length = 384, x.key_length = 640;
             x.mask = TWILL_GPU_MASK_CAUSAL_BOTTOM_RIGHT;
           });

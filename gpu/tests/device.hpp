@@ -120,7 +120,7 @@ int run_cases(const TestOptions& options, const std::vector<Case>& cases, const 
   return failed != 0;
 }
 
-enum class Input { normal, large_logits, denormal, zero, spikes };
+enum class Input { normal, large_logits, denormal, zero, spikes, mild_spikes };
 enum class Layout { bshd, bhsd, padded };
 
 /// What a case of a test is, for a reader: "f16 B1 H2/2 S128/128 D128 full BSHD normal".
@@ -128,7 +128,8 @@ template <typename Case>
 std::string text_of(const Case& c) {
   static const char* const masks[] = {"full", "causal top left", "causal bottom right"};
   static const char* const layouts[] = {"BSHD", "BHSD", "padded"};
-  static const char* const inputs[] = {"normal", "large logits", "denormal", "zero", "spikes"};
+  static const char* const inputs[] = {"normal", "large logits", "denormal",
+                                       "zero",   "spikes",       "mild spikes"};
   char text[200];
   std::snprintf(text, sizeof text, "%s B%d H%d/%d S%d/%d D%d %s %s %s",
                 c.type == TWILL_GPU_F16 ? "f16" : "bf16", c.batch, c.query_heads, c.key_heads,
@@ -186,6 +187,7 @@ inline void fill(Tensor& t, twill_gpu_type type, Input input, std::mt19937& rand
     if (input == Input::denormal) x *= type == TWILL_GPU_F16 ? 1e-6f : 1e-39f;
     if (input == Input::zero) x = 0.f;
     if (input == Input::spikes) x = one_in(random) == 0 ? 200.f * x : 0.01f * x;
+    if (input == Input::mild_spikes) x = one_in(random) == 0 ? 20.f * x : 0.1f * x;
     t.elements[i] = bits(x, type);
     t.values[i] = value(t.elements[i], type);
   }
