@@ -237,10 +237,13 @@ for got, code, says in ((1.01, 0, '"right": true'), (1.5, 1, '"right": false'), 
     assert ended == code and text.count(says) == 5, (ended, text)
     for line in text.splitlines():
         assert json.loads(line)["measured"]["kernel"] == "made-up"
-kernel = types.SimpleNamespace(random_inputs=lambda lead, blocks, n: n, launch=lambda n: launched())
+kernel = types.SimpleNamespace(random_inputs=lambda lead, blocks, n: n, launch=lambda n: launched(),
+                               AXES={"rows": ("block", 128), "depth": ("loop", 64)})
 launched.may_be_recorded, fails_recorded = True, False
-ended, text = quietly(emitted.time, recording, kernel, "made-up", 5)
-assert ended == 0 and json.loads(text)["measured"] == {"what": "emitted time", "kernel": "made-up", "ms": 0.25}, text
+for name, rate in (("made-up", None), ("gemm", 2 * 128 * 128 * 64 * 1024 * 64 / 0.25e9)):
+    ended, text = quietly(emitted.time, recording, kernel, name, 5, None)
+    assert ended == 0 and json.loads(text)["measured"] == {"what": "emitted time", "kernel": name, "ms": 0.25, "blocks": 1024, "n": 64,
+                                                           "tflops": rate}, text
 
 # The programs that need PyTorch or Triton at least compile.
 for name in sorted(os.listdir(here)):

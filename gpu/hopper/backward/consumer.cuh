@@ -79,11 +79,9 @@ struct BackwardConsumer {
     return base() + F::kStaging + own() * F::kTile.dq_values * 4;
   }
 
-  /// Lanes have read what the loader wrote beside the tile (kSeen), so they are joined before one of
-  /// them arrives: that wgmma.wait_group has them together is no order of their reads (racecheck
-  /// reports it).
+  /// Every lane's reads of the buffer lie before the warp's last wgmma.wait_group, which joins
+  /// them.
   static __device__ __forceinline__ void free_buffer(BarrierAddress barrier) {
-    __syncwarp();
     if (thread() % 32 == 0) barrier_arrive(barrier);
   }
 

@@ -35,11 +35,17 @@ struct Consumer {
   int blocks = 0, row = 0;   ///< of the tile at work; row = this warpgroup's first
 
   /// The barrier on which warpgroup `w` waits for its turn.
-  static __device__ __forceinline__ int turn_barrier(int w) { return 1 + w; }
+  static __device__ __forceinline__ int turn_barrier(int w) {
+    return 1 + w;
+  }
 
-  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x % 32); }
+  static __device__ __forceinline__ int lane() {
+    return static_cast<int>(threadIdx.x % 32);
+  }
   /// 0 to 3, of the warpgroup's four.
-  static __device__ __forceinline__ int warp() { return static_cast<int>(threadIdx.x % 128 / 32); }
+  static __device__ __forceinline__ int warp() {
+    return static_cast<int>(threadIdx.x % 128 / 32);
+  }
   __device__ __forceinline__ std::uint32_t q_tile() const {
     return shared + static_cast<std::uint32_t>(group) * F::kTile.q_bytes;
   }

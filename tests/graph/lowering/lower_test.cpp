@@ -314,8 +314,8 @@ TEST_CASE("built-in names: sorted, aliases by machine, unknown ones list the kno
   CHECK(std::is_sorted(kernels.begin(), kernels.end()));
   CHECK(std::is_sorted(machines.begin(), machines.end()));
   CHECK(machines == std::vector<std::string>{"ampere", "b200-latency", "blackwell",
-                                             "blackwell-paper", "figure-1", "h100",
-                                             "hopper", "hopper-paper"});
+                                             "blackwell-paper", "figure-1", "hopper",
+                                             "hopper-paper"});
   for (const std::string& name : kGraphs)
     CHECK(std::count(kernels.begin(), kernels.end(), name) == 1);
   for (const char* name : {"blackwell-fwd-sub2-chunked", "hopper-bwd-q64", "hopper-bwd-q80",
@@ -349,7 +349,7 @@ TEST_CASE("built-in names: sorted, aliases by machine, unknown ones list the kno
   CHECK(kernel_on_machine("gemm", builtin_machine("hopper"), "m") == "gemm");
 
   CHECK(contains(refusal([] { builtin_kernel("fmha-forward"); }),
-                 "name the machine, one of blackwell, blackwell-paper, h100, hopper, hopper-paper"));
+                 "name the machine, one of blackwell, blackwell-paper, hopper, hopper-paper"));
   CHECK(contains(refusal([] { builtin_kernel("fmha-forward", "figure-1"); }), "has no such graph"));
   CHECK(contains(refusal([] { builtin_kernel("fmha-forward", "rubin"); }), "no such machine"));
   CHECK(contains(refusal([] { builtin_kernel("fmha"); }),
