@@ -66,7 +66,8 @@ template <int kCount>
 __device__ __forceinline__ void use(const float (&x)[kCount], long long* out) {
   float sum = 0;
 #pragma unroll
-  for (const float one : x) sum += one;
+  for (int i = 0; i < kCount; ++i)
+    sum += x[i];  // (an index: else 128 of them were in local memory)
   if (sum == 0.12345f) out[kRepetitions] = 1;
 }
 
@@ -319,10 +320,15 @@ __device__ __forceinline__ void work(float (&s)[64], float (&o)[64], std::uint64
   if constexpr (kWork == Work::mul) each([&](float& x) { apply<Arithmetic::mul>(x, a); });
   if constexpr (kWork == Work::fma) each([&](float& x) { apply<Arithmetic::fma>(x, a); });
   if constexpr (kWork == Work::max) each([&](float& x) { apply<Arithmetic::max>(x, a); });
-  if constexpr (kWork == Work::trunc) {
-    converted();
-    pin(p);
-  }
+  if constexpr (kWork == Work::trunc)
+#pragma unroll
+    for (int i = 0; i < 64; i += 2)
+      asm volatile(
+          "{ .reg .b32 pair;\n"
+          "  cvt.rn.f16x2.f32 pair, %0, %1;\n"
+          "  mov.b32 %0, pair; }"
+          : "+f"(s[i])
+          : "f"(s[i + 1]));
   if constexpr (kWork == Work::sum_of_rows || kWork == Work::max_of_rows) {
     constexpr Arithmetic kOp = kWork == Work::max_of_rows ? Arithmetic::max : Arithmetic::add;
     float part[8] = {a, a, a, a, a, a, a, a};
