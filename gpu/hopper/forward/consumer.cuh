@@ -11,15 +11,19 @@
 
 namespace twill::gpu {
 
+/// Do warpgroups with schedules of their own take turns on the tensor core? Not, to measure what
+/// that costs.
+#ifdef TWILL_GPU_NO_TURNS
+inline constexpr bool kWithTurns = false;
+#else
+inline constexpr bool kWithTurns = true;
+#endif
+
 /// One consumer warpgroup's state. All arrays are in registers.
 template <class F, int kSlot>
 struct Consumer {
   static constexpr int kKeys = F::kKeys, kHeadDim = F::kTile.head_dim;
-#ifdef TWILL_GPU_NO_TURNS  // to measure what they are worth
-  static constexpr bool kTurns = false;
-#else
-  static constexpr bool kTurns = F::kSchedule.slots > 1;
-#endif
+  static constexpr bool kTurns = kWithTurns && F::kSchedule.slots > 1;
   using Qk = Wgmma<F::kElement, kKeys>;
   using Pv = Wgmma<F::kElement, kHeadDim>;
 
@@ -35,17 +39,11 @@ struct Consumer {
   int blocks = 0, row = 0;   ///< of the tile at work; row = this warpgroup's first
 
   /// The barrier on which warpgroup `w` waits for its turn.
-  static __device__ __forceinline__ int turn_barrier(int w) {
-    return 1 + w;
-  }
+  static __device__ __forceinline__ int turn_barrier(int w) { return 1 + w; }
 
-  static __device__ __forceinline__ int lane() {
-    return static_cast<int>(threadIdx.x % 32);
-  }
+  static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x % 32); }
   /// 0 to 3, of the warpgroup's four.
-  static __device__ __forceinline__ int warp() {
-    return static_cast<int>(threadIdx.x % 128 / 32);
-  }
+  static __device__ __forceinline__ int warp() { return static_cast<int>(threadIdx.x % 128 / 32); }
   __device__ __forceinline__ std::uint32_t q_tile() const {
     return shared + static_cast<std::uint32_t>(group) * F::kTile.q_bytes;
   }
