@@ -68,9 +68,11 @@ std::string ValuePrinter::linear(const Value& value, std::size_t first, const Pl
                                  const std::string& iteration, bool compared) const {
   for (std::size_t k = 0; k < meaning::kBoundNumbers; ++k) {
     const Operand& one = value.operands[first + k];
-    const bool named = k == 3 && !one.constant.empty();
+    // Of a module's parameter the launch alone knows the number, of a kernel file's constant the
+    // file.
+    const bool parameter = k == 3 && !one.constant.empty() && plan_.user != nullptr;
     if (one.value >= 0 || (!one.constant.empty() && k != 3) ||
-        (!named && one.number != std::trunc(one.number)) || (named && plan_.user == nullptr))
+        (!parameter && one.number != std::trunc(one.number)))
       throw Refusal{"op", value.id + " compares places with what is no whole number"};
   }
   const auto number = [&](std::size_t k) { return value.operands[first + k].number; };
@@ -81,7 +83,7 @@ std::string ValuePrinter::linear(const Value& value, std::size_t first, const Pl
   rows.add(number(0), places.row);
   columns.add(number(1), places.column);
   const Operand& begin = value.operands[first + 3];
-  if (!begin.constant.empty())
+  if (!begin.constant.empty() && plan_.user != nullptr)
     rows.add(1, this->number(begin).text);
   else if (begin.number != 0)
     rows.add(begin.number > 0 ? 1 : -1, whole_text(std::abs(begin.number)));
