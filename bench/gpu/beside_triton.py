@@ -6,7 +6,6 @@ Both get the same tensors on the same grid; a kernel whose results differ is not
 version, with the numbers of warps and stages of `tuned`, of which the fastest counts. Prints a result a kernel. Ends with
 1 where results differ, with 77 without PyTorch, Triton or a Hopper GPU."""
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -17,6 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(ROOT, "graph", "kernels", "triton")]
 import common  # noqa: E402
 import modules  # noqa: E402
+from common import measured  # noqa: E402
 
 
 def half(torch, *shape, scale=1.0):
@@ -75,18 +75,13 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--runs", type=int, default=20)
     options = parser.parse_args()
-    try:
-        import torch
-        import triton
-        from triton.tools.tensor_descriptor import TensorDescriptor
-    except ImportError as missing:
-        print(f"skipped: {missing}")
+    torch = common.hopper("triton.tools.tensor_descriptor")
+    if torch is None:
         return 77
-    if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
-        print("no GPU of compute capability 9.0: skipped")
-        return 77
-    import triton_bridge  # noqa: F401, what an older Triton lacks
     import kernels
+    import triton
+    import triton_bridge  # noqa: F401, what an older Triton lacks
+    from triton.tools.tensor_descriptor import TensorDescriptor
     print(f"Triton {triton.__version__}")
     failed = False
     for case in cases(torch):
@@ -110,12 +105,11 @@ def main():
                 right = got if right is None else right
                 if not error <= case.allowed:  # (NaN, too)
                     failed = True
-                    print(json.dumps({"measured": {"what": f"{case.name}, {name}", "state": "wrong", "exit": None,
-                                                   "said": [f"differs from Triton's by {error}"]}}), flush=True)
+                    measured(what=f"{case.name}, {name}", state="wrong", exit=None, said=[f"differs from Triton's by {error}"])
                     continue
                 ms = statistics.median(common.milliseconds(torch, launch, options.runs))
-                print(json.dumps({"measured": {"what": "beside Triton", "case": case.name, "program": name, "ms": ms, "error": error,
-                                               "rate": case.operations / (ms * 1e9) if case.operations else None}}), flush=True)
+                measured(what="beside Triton", case=case.name, program=name, ms=ms, error=error,
+                         rate=case.operations / (ms * 1e9) if case.operations else None)
             except Exception as problem:  # of one: the others are of interest, too
                 failed = failed or not name.startswith("Triton")
                 print(f"{case.name}, {name}: {type(problem).__name__}: {str(problem)[:300]}", flush=True)

@@ -26,7 +26,7 @@ PROGRAMS = {
     "gpu_backward": ["gpu/tests/backward_test.cpp", "gpu/tests/backward_reference.cpp"],
     "gpu_bench_forward": ["bench/gpu/forward.cpp"],
     "gpu_bench_backward": ["bench/gpu/backward.cpp"],
-    "gpu_bench_costs": ["bench/gpu/costs.cu", "gpu/hopper/tensor_map.cpp", "gpu/api/error.cpp"],
+    "gpu_bench_costs": ["bench/gpu/costs.cu", "bench/gpu/costs_together.cu", "gpu/hopper/tensor_map.cpp", "gpu/api/error.cpp"],
 }
 
 

@@ -9,44 +9,47 @@ tiles; so what a tile costs beside its rounds is in it. Prints a result a kernel
 import argparse
 import csv
 import itertools
-import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import device_steps  # noqa: E402
+from common import measured  # noqa: E402
+
 PROGRAMS = {"forward": ("CUDA-Default", "Twill-SWP", "Twill", "Twill-Overlap"), "backward": ("CUDA-Default", "Twill", "Twill-80")}
 DIMS = {"forward": (64, 128, 256), "backward": (64, 128)}
 HEADS = 4 * 32
-MULTIPROCESSORS = 132
 
 
-def rounds(which, program, dim, length):
+def rounds(which, program, dim, length, multiprocessors):
     """Of the multiprocessor that has most tiles, without a mask."""
     if which == "forward":
         rows, along = (192 if program == "CUDA-Default" and dim == 64 else 128), 64 if dim == 256 else 128
     else:
         rows, along = 128, 80 if program == "Twill-80" else 64
     tiles = HEADS * -(-length // rows)
-    return -(-tiles // MULTIPROCESSORS) * -(-length // along)
+    return -(-tiles // multiprocessors) * -(-length // along)
 
 
-def launches(path, which, dim, length):
-    """(name, clocks) of each launch in order."""
+def launches(program, which, dim, length):
+    """(multiprocessors, clocks of each launch in order) of a benchmark program; none where ncu counted none."""
     command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--metrics", "sm__cycles_elapsed.max",
-               "--kernel-name", f"regex:^fmha_{which}$", "--kernel-name-base", "function", path, "--length", str(length),
+               "--kernel-name", f"regex:^fmha_{which}$", "--kernel-name-base", "function", program, "--length", str(length),
                "--head-dim", str(dim), "--runs", "1"]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = done.stdout.splitlines()
     begin = next((k for k, line in enumerate(lines) if line.startswith('"ID"')), None)
-    if begin is None:
+    device = re.search(r", (\d+) SMs, ", done.stdout)
+    if begin is None or not device:
         print(f"ncu said nothing of {which} {dim}: {(done.stdout + done.stderr)[-800:]}")
-        return
-    for row in csv.DictReader(lines[begin:]):
-        if (row.get("sm__cycles_elapsed.max") or "").replace(",", "").replace(".", "").isdigit():
-            # (The name says no template arguments; blocks and registers tell most schedules apart, order all.)
-            yield row["Kernel Name"], float(row["sm__cycles_elapsed.max"].replace(",", ""))
+        return 0, []
+    cells = [(row.get("sm__cycles_elapsed.max") or "").replace(",", "") for row in csv.DictReader(lines[begin:])]
+    return int(device[1]), [float(cell) for cell in cells if re.fullmatch(r"[\d.]+", cell)]  # (the first row has units)
 
 
 def main():
@@ -62,10 +65,8 @@ def main():
     for which, programs in PROGRAMS.items():
         if options.only and which != options.only:
             continue
-        path = next(p for p in (os.path.join(options.built, folder, f"gpu_bench_{which}") for folder in ("", "bench"))
-                    if os.path.exists(p) or "bench" in p)
         for dim in DIMS[which]:
-            found = list(launches(path, which, dim, options.length))
+            multiprocessors, found = launches(device_steps.program(options.built, f"gpu_bench_{which}"), which, dim, options.length)
             # As many launches of each program; those without a mask come first.
             each, rest = divmod(len(found), 2 * len(programs))
             if not found or rest:
@@ -73,11 +74,10 @@ def main():
                 failed = True
                 continue
             for k, (causal, program) in enumerate(itertools.product((False, True), programs)):
-                clocks = statistics.median(c for _, c in found[k * each:(k + 1) * each])
-                count = None if causal else rounds(which, program, dim, options.length)
-                print(json.dumps({"measured": {"what": "clocks", "pass": which, "program": program, "head_dim": dim, "causal": causal,
-                                               "length": options.length, "clocks": clocks,
-                                               "of_a_round": clocks / count if count else None}}), flush=True)
+                clocks = statistics.median(found[k * each:(k + 1) * each])
+                of_a_round = None if causal else clocks / rounds(which, program, dim, options.length, multiprocessors)
+                measured(what="clocks", program=program, head_dim=dim, causal=causal, length=options.length, clocks=clocks,
+                         of_a_round=of_a_round, **{"pass": which})
     return 1 if failed else 0
 
 

@@ -14,6 +14,26 @@ BATCH, HEADS = 4, 32
 LENGTHS = (1024, 2048, 4096, 8192, 16384)
 
 
+def measured(**values):
+    """A result as a line for programs: device.py collects these."""
+    print(json.dumps({"measured": values}), flush=True)
+
+
+def hopper(*needed):
+    """PyTorch where it, the modules `needed` and a GPU of compute capability 9.0 are; else None, with a word why."""
+    try:
+        import torch
+        for module in needed:
+            importlib.import_module(module)
+    except ImportError as missing:
+        print(f"no {missing.name}: skipped")
+        return None
+    if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
+        print("no GPU of compute capability 9.0: skipped")
+        return None
+    return torch
+
+
 def recorded(torch, launch):
     """The launch as a CUDA graph's replay, so that what the host does for it (tensor maps, dispatch) is not in its
     time; the launch itself where it cannot be recorded."""
@@ -84,8 +104,7 @@ class Rows(list):
                      "tflops": statistics.median(tflops), "q25": q1, "q75": q3})
         print(f"{name:17} D {dim:3} {'causal' if causal else 'full':6} S {length:5} "
               f"{self[-1]['tflops']:8.1f} TFLOPS  [{q1:.1f}, {q3:.1f}]", flush=True)
-        # For programs: a result a line, as device.py collects them.
-        print(json.dumps({"measured": self[-1]}), flush=True)
+        measured(**self[-1])
 
 
 def measure(torch, lengths, dims, runs, operations, inputs, programs, allowed, only=()):
@@ -115,8 +134,7 @@ def measure(torch, lengths, dims, runs, operations, inputs, programs, allowed, o
                         if not worst < allowed * max(1.0, largest):
                             said = f"{name}: differs by {worst} at S {length}, not timed"
                             print(said)
-                            print(json.dumps({"measured": {"what": f"{name} D {dim} S {length}", "state": "wrong",
-                                                           "exit": None, "said": [said]}}), flush=True)
+                            measured(what=f"{name} D {dim} S {length}", state="wrong", exit=None, said=[said])
                             continue
                         if not timed:
                             continue
@@ -203,13 +221,8 @@ def main(description, output, dims, run, arguments=None):
     parser.add_argument("--program", action="append", default=[], help="only the times of this program; may be repeated")
     parser.add_argument("--no-triton", action="store_true", help="without the Triton program, which is tuned at first")
     options = parser.parse_args(arguments)
-    try:
-        import torch
-    except ImportError:
-        print("no PyTorch: skipped")
-        return 77
-    if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
-        print("no GPU of compute capability 9.0: skipped")
+    torch = hopper()
+    if torch is None:
         return 77
     run(torch, options, options.length or LENGTHS, options.head_dim or dims)
     return 0

@@ -29,7 +29,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/gpu/measure.hpp"
+#include "bench/gpu/costs.cuh"
 #include "bench/gpu/measurements.hpp"
 #include "gpu/api/error.hpp"
 #include "gpu/hopper/ptx.cuh"
@@ -39,67 +39,9 @@
 namespace {
 
 using namespace twill::gpu;
-
-constexpr int kThreads = 128;  // a warpgroup
-constexpr int kWarmUp = 5, kRepetitions = 40;
-constexpr int kSteps = 32;
-constexpr int kValues = 64;  // of a thread: a tile of 64 x 128
-
-__device__ __forceinline__ long long now() {
-  long long t;
-  asm volatile("mov.u64 %0, %%clock64;" : "=l"(t)::"memory");
-  return t;
-}
-
-/// Values that nobody but the memory knows: they stay in registers, and are not computed again.
-/// (The memory holds what it holds; instructions take as long for any number.)
-template <int kCount>
-__device__ __forceinline__ void fill(float (&x)[kCount], const long long* from) {
-  static_assert((kCount + 7) * sizeof(float) <= kRepetitions * sizeof(long long));
-#pragma unroll
-  for (int i = 0; i < kCount; ++i)
-    x[i] = reinterpret_cast<const volatile float*>(from)[i + threadIdx.x % 8];
-}
-
-/// Uses the values, after the clock was read: what nobody uses, the assembler leaves out.
-template <int kCount>
-__device__ __forceinline__ void use(const float (&x)[kCount], long long* out) {
-  float sum = 0;
-#pragma unroll
-  for (int i = 0; i < kCount; ++i)
-    sum += x[i];  // (an index: else 128 of them were in local memory)
-  if (sum == 0.12345f) out[kRepetitions] = 1;
-}
-
-/// Calls `step` in steps, timed by thread 0 between two barriers of the block.
-template <int kCount, class Step>
-__device__ void timed(long long* out, const Step& step) {
-  for (int r = 0; r < kWarmUp + kRepetitions; ++r) {
-    __syncthreads();
-    const long long begin = now();
-#pragma unroll 1
-    for (int s = 0; s < kCount; ++s) step();
-    __syncthreads();
-    const long long end = now();
-    if (threadIdx.x == 0 && r >= kWarmUp) out[r - kWarmUp] = end - begin;
-  }
-}
+using namespace twill::gpu::bench;
 
 // --- arithmetic on tiles in registers ------------------------------------------------------------
-
-enum class Arithmetic { exp2, add, sub, mul, fma, max };
-
-template <Arithmetic kOp>
-__device__ __forceinline__ void apply(float& x, float a) {
-  // volatile: none is moved, merged or left out by the compiler. The assembler keeps what is used.
-  if constexpr (kOp == Arithmetic::exp2) asm volatile("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
-  if constexpr (kOp == Arithmetic::add) asm volatile("add.f32 %0, %0, %1;" : "+f"(x) : "f"(a));
-  if constexpr (kOp == Arithmetic::sub) asm volatile("sub.f32 %0, %0, %1;" : "+f"(x) : "f"(a));
-  if constexpr (kOp == Arithmetic::mul) asm volatile("mul.f32 %0, %0, %1;" : "+f"(x) : "f"(a));
-  if constexpr (kOp == Arithmetic::fma)
-    asm volatile("fma.rn.f32 %0, %0, %1, %1;" : "+f"(x) : "f"(a));
-  if constexpr (kOp == Arithmetic::max) asm volatile("max.f32 %0, %0, %1;" : "+f"(x) : "f"(a));
-}
 
 template <Arithmetic kOp, int kCount>
 __global__ void __launch_bounds__(kThreads) arithmetic(long long* out, float a) {
@@ -118,42 +60,18 @@ __global__ void __launch_bounds__(kThreads) conversion(long long* out) {
   fill(x, out);
   timed<kSteps>(out, [&] {
 #pragma unroll
-    for (int i = 0; i < kCount; i += 2)  // the pair's bits take the place of its first half
-      asm volatile(
-          "{ .reg .b32 pair;\n"
-          "  cvt.rn.f16x2.f32 pair, %0, %1;\n"
-          "  mov.b32 %0, pair; }"
-          : "+f"(x[i])
-          : "f"(x[i + 1]));
+    for (int i = 0; i < kCount; i += 2) convert_pair(x[i], x[i + 1]);
   });
   use(x, out);
 }
 
-/// Two rows a thread, as in the accumulator layout of wgmma; a quad shares them.
 template <bool kMax, int kCount>
 __global__ void __launch_bounds__(kThreads) reduction(long long* out, float a) {
-  // Four partial results a row, so that no instruction waits for the one before; each goes on in
-  // the next step, so that no step can be left out.
-  float x[kCount], part[2][4] = {{a, a, a, a}, {a, a, a, a}}, row[2];
+  // What was reduced goes on in the next step, so that no step can be left out.
+  float x[kCount], part[2][4] = {{a, a, a, a}, {a, a, a, a}};
   fill(x, out);
-  timed<kSteps>(out, [&] {
-#pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      apply<kMax ? Arithmetic::max : Arithmetic::add>(part[i % 2][i / 2 % 4], x[i]);
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      row[h] = part[h][0];
-#pragma unroll
-      for (int k = 1; k < 4; ++k)
-        apply<kMax ? Arithmetic::max : Arithmetic::add>(row[h], part[h][k]);
-#pragma unroll
-      for (int lane = 1; lane <= 2; lane *= 2) {
-        const float other = __shfl_xor_sync(0xffffffffu, row[h], lane);
-        apply<kMax ? Arithmetic::max : Arithmetic::add>(row[h], other);
-      }
-      part[h][0] = row[h];
-    }
-  });
+  timed<kSteps>(out, [&] { reduce_rows<kMax ? Arithmetic::max : Arithmetic::add>(x, part); });
+  const float row[2] = {part[0][0], part[1][0]};
   use(row, out);
 }
 
@@ -207,217 +125,6 @@ __global__ void __launch_bounds__(kThreads) product_from_registers(long long* ou
     wgmma_wait<0>();
     pin(d);
     pin(a);
-  });
-  use(d, out);
-}
-
-// --- two warpgroups at once ----------------------------------------------------------------------
-
-/// What a warpgroup does in a step, of a tile of 64 x 128.
-enum class Work {
-  nothing,
-  scores,
-  output,
-  both,
-  queued,
-  exp2,
-  add,
-  mul,
-  fma,
-  max,
-  trunc,
-  sum_of_rows,
-  max_of_rows,
-  shared_store,
-  attention,
-  late_attention
-};
-
-/// One warpgroup's part of a step. `scores` is 64 x 128 x 128 from shared memory, `output` the same
-/// with A in registers, each waited for; `queued` is four of scores, one in flight while the next
-/// is issued; `both` is scores and output; `exp2` and `fma` are one instruction for each of 64
-/// values a thread; `attention` is scores, 64 exp2 and 192 fma of them, output: a round of
-/// attention without its sums. In `late_attention` the arithmetic runs under the product from
-/// registers.
-template <Work kWork>
-__device__ __forceinline__ void work(float (&s)[64], float (&o)[64], std::uint64_t at_a,
-                                     std::uint64_t at_b, std::uint32_t store_to, float a) {
-  using Product = Wgmma<Element::f16, 128>;
-  const auto step = [](int k) { return static_cast<std::uint64_t>(k % 64 * 2 / 16); };
-  const auto scores = [&] {
-    wgmma_fence();
-    pin(s);
-#pragma unroll
-    for (int k = 0; k < 128; k += 16) Product::ss<0, 0>(s, at_a + step(k), at_b + step(k), 1);
-    wgmma_commit();
-  };
-  std::uint32_t p[32];
-  const auto converted = [&] {
-#pragma unroll
-    for (int k = 0; k < 32; ++k)
-      asm volatile("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(p[k]) : "f"(s[2 * k + 1]), "f"(s[2 * k]));
-  };
-  const auto output = [&] {
-    pin(p);
-    wgmma_fence();
-    pin(o);
-#pragma unroll
-    for (int k = 0; k < 8; ++k) Product::rs<0>(o, p + 4 * k, at_b + step(16 * k), 1);
-    wgmma_commit();
-  };
-  const auto arithmetic = [&] {
-#pragma unroll
-    for (int i = 0; i < 64; ++i) apply<Arithmetic::fma>(s[i], a);
-#pragma unroll
-    for (int i = 0; i < 64; ++i) apply<Arithmetic::exp2>(s[i], a);
-#pragma unroll
-    for (int i = 0; i < 64; ++i) apply<Arithmetic::fma>(s[i], a);
-#pragma unroll
-    for (int i = 0; i < 64; ++i) apply<Arithmetic::fma>(s[i], a);
-  };
-  const auto done = [&] {
-    wgmma_wait<0>();
-    pin(s);
-    pin(o);
-    pin(p);
-  };
-  if constexpr (kWork == Work::scores || kWork == Work::both || kWork == Work::attention) {
-    scores();
-    wgmma_wait<0>();
-    pin(s);
-  }
-  if constexpr (kWork == Work::queued) {
-    scores();
-#pragma unroll
-    for (int k = 1; k < 4; ++k) {
-      scores();
-      wgmma_wait<1>();
-    }
-    wgmma_wait<0>();
-    pin(s);
-  }
-  if constexpr (kWork == Work::attention) arithmetic();
-  if constexpr (kWork == Work::output || kWork == Work::both || kWork == Work::attention) {
-    converted();
-    output();
-    done();
-  }
-  if constexpr (kWork == Work::late_attention) {
-    scores();
-    wgmma_wait<0>();
-    pin(s);
-    converted();
-    output();
-    arithmetic();
-    done();
-  }
-  const auto each = [&](auto one) {
-#pragma unroll
-    for (int i = 0; i < 64; ++i) one(s[i]);
-  };
-  if constexpr (kWork == Work::exp2) each([&](float& x) { apply<Arithmetic::exp2>(x, a); });
-  if constexpr (kWork == Work::add) each([&](float& x) { apply<Arithmetic::add>(x, a); });
-  if constexpr (kWork == Work::mul) each([&](float& x) { apply<Arithmetic::mul>(x, a); });
-  if constexpr (kWork == Work::fma) each([&](float& x) { apply<Arithmetic::fma>(x, a); });
-  if constexpr (kWork == Work::max) each([&](float& x) { apply<Arithmetic::max>(x, a); });
-  if constexpr (kWork == Work::trunc)
-#pragma unroll
-    for (int i = 0; i < 64; i += 2)
-      asm volatile(
-          "{ .reg .b32 pair;\n"
-          "  cvt.rn.f16x2.f32 pair, %0, %1;\n"
-          "  mov.b32 %0, pair; }"
-          : "+f"(s[i])
-          : "f"(s[i + 1]));
-  if constexpr (kWork == Work::sum_of_rows || kWork == Work::max_of_rows) {
-    constexpr Arithmetic kOp = kWork == Work::max_of_rows ? Arithmetic::max : Arithmetic::add;
-    float part[8] = {a, a, a, a, a, a, a, a};
-#pragma unroll
-    for (int i = 0; i < 64; ++i) apply<kOp>(part[i % 2 + i / 2 % 4 * 2], s[i]);
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-#pragma unroll
-      for (int k = 1; k < 4; ++k) apply<kOp>(part[h], part[h + 2 * k]);
-#pragma unroll
-      for (int lane = 1; lane <= 2; lane *= 2)
-        apply<kOp>(part[h], __shfl_xor_sync(0xffffffffu, part[h], lane));
-      s[h] = part[h];  // used in the next step
-    }
-  }
-  if constexpr (kWork == Work::shared_store) {
-    const std::uint32_t to = store_to + 16 * (threadIdx.x % kThreads);
-#pragma unroll
-    for (int k = 0; k < 8; ++k)
-      store_shared_4(to + static_cast<std::uint32_t>(k * 16 * kThreads), s[4 * k], s[4 * k + 1],
-                     s[4 * k + 2], s[4 * k + 3]);
-  }
-}
-
-/// Two warpgroups, each with its work: the clocks of a step of the first (kTimed 0) or the second,
-/// while the other goes on with its own until the first has ended.
-template <Work kFirst, Work kSecond, int kTimed>
-__global__ void __launch_bounds__(2 * kThreads) together(long long* out, float a) {
-  extern __shared__ char raw[];
-  __shared__ volatile int ended;
-  const std::uint32_t at = aligned_shared_1024(raw);
-  const std::uint64_t at_a = tile_descriptor(at, 0, 1024),
-                      at_b = tile_descriptor(at + 64 * 128, 0, 1024);
-  float s[64], o[64];
-  fill(s, out);
-  fill(o, out);
-  fence_async_shared();
-  const int warpgroup = static_cast<int>(threadIdx.x) / kThreads;
-  for (int r = 0; r < kWarmUp + kRepetitions; ++r) {
-    if (threadIdx.x == 0) ended = 0;
-    __syncthreads();
-    const long long begin = now();
-    const auto run = [&](auto one) {
-      if (warpgroup == kTimed) {
-#pragma unroll 1
-        for (int k = 0; k < kSteps; ++k) one();
-      } else {
-#pragma unroll 1
-        while (ended == 0) one();
-      }
-      wgmma_wait<0>();
-      pin(s);
-    };
-    if (warpgroup == 0)
-      run([&] { work<kFirst>(s, o, at_a, at_b, at + 128 * 1024, a); });
-    else
-      run([&] { work<kSecond>(s, o, at_a, at_b, at + 128 * 1024, a); });
-    named_sync(1 + warpgroup, kThreads);
-    const long long end = now();
-    if (threadIdx.x == kTimed * kThreads) {
-      ended = 1;
-      if (r >= kWarmUp) out[r - kWarmUp] = end - begin;
-    }
-    __syncthreads();  // the other has seen it
-  }
-  use(s, out);
-  use(o, out);
-}
-
-/// 64 x 256 x 64 a step, of each warpgroup of the block.
-__global__ void __launch_bounds__(2 * kThreads) wide_products(long long* out, float a) {
-  extern __shared__ char raw[];
-  const std::uint32_t at = aligned_shared_1024(raw);
-  const std::uint64_t at_a = tile_descriptor(at, 0, 1024),
-                      at_b = tile_descriptor(at + 64 * 128, 0, 1024);
-  float d[128];
-#pragma unroll
-  for (float& x : d) x = a;
-  fence_async_shared();
-  timed<kSteps>(out, [&] {
-    wgmma_fence();
-    pin(d);
-#pragma unroll
-    for (int k = 0; k < 4; ++k)
-      Wgmma<Element::f16, 256>::ss<0, 0>(d, at_a + static_cast<std::uint64_t>(2 * k),
-                                         at_b + static_cast<std::uint64_t>(2 * k), 1);
-    wgmma_commit();
-    wgmma_wait<0>();
-    pin(d);
   });
   use(d, out);
 }
@@ -611,63 +318,12 @@ __global__ void empty(long long* out) {
 
 // --- the host ------------------------------------------------------------------------------------
 
-constexpr int kSharedBytes = 200 * 1024;
-
-/// Runs kernels and fetches what they counted.
-class Device {
- public:
-  Device() { bench::cuda(cudaMalloc(&out_, (kRepetitions + 1) * sizeof(long long)), "cudaMalloc"); }
-  ~Device() { cudaFree(out_); }
-  /// Blocks of the launches from now on.
-  Device& blocks(int count) {
-    blocks_ = count;
-    return *this;
-  }
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-
-  /// Cycles of a step, less `overhead` of the whole.
-  template <class... Parameters, class... Arguments>
-  std::vector<double> run(void (*kernel)(long long*, Parameters...), int threads, int steps,
-                          double overhead, Arguments... arguments) {
-    bench::cuda(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
-        "shared memory");
-    kernel<<<blocks_, threads, kSharedBytes>>>(out_, arguments...);
-    bench::cuda(cudaGetLastError(), "launch");
-    std::vector<long long> counted(kRepetitions);
-    bench::cuda(
-        cudaMemcpy(counted.data(), out_, kRepetitions * sizeof(long long), cudaMemcpyDeviceToHost),
-        "measurement");
-    std::vector<double> cycles;
-    for (const long long c : counted) cycles.push_back((static_cast<double>(c) - overhead) / steps);
-    return cycles;
-  }
-
- private:
-  long long* out_ = nullptr;
-  int blocks_ = 1;
-};
-
-double median(std::vector<double> all) {
-  std::sort(all.begin(), all.end());
-  return all[all.size() / 2];
-}
-
 template <Arithmetic kOp>
 void add_arithmetic(Device& device, bench::MeasurementFile& file, const char* rule) {
   file.rule(rule, "cycles", "64, 128", "f32",
             device.run(arithmetic<kOp, kValues>, kThreads, kSteps, 0, 1.0001f));
   file.rule(rule, "cycles", "64, 64", "f32",
             device.run(arithmetic<kOp, kValues / 2>, kThreads, kSteps, 0, 1.0001f));
-}
-
-/// A cost that no rule of a machine has, at once.
-void remark(const std::string& what, const std::vector<double>& cycles) {
-  std::string text = "{\"measured\": {\"cost\": \"" + what + "\", \"cycles\": [";
-  for (std::size_t i = 0; i < cycles.size(); ++i)
-    text += (i > 0 ? ", " : "") + std::to_string(cycles[i]);
-  std::fprintf(stderr, "%s]}}\n", text.c_str());
 }
 
 template <Element kElement>
@@ -686,56 +342,6 @@ void add_products(Device& device, bench::MeasurementFile& file, const char* type
   more(product_from_registers<kElement, 64, 256>, "64 x 64 x 256, A in registers");
   more(product_from_registers<kElement, 128, 256>, "64 x 128 x 256, A in registers");
   more(product_from_registers<kElement, 256, 256>, "64 x 256 x 256, A in registers");
-}
-
-/// A step of each of two warpgroups at once, and of each alone.
-void together_costs(Device& device) {
-  const auto said = [&](const char* what, auto kernel) {
-    remark(what, device.run(kernel, 2 * kThreads, kSteps, 0, 1.0001f));
-  };
-  for (const int warpgroups : {1, 2})
-    remark(std::to_string(warpgroups) + " warpgroups: 64 x 256 x 64 from shared memory",
-           device.run(wide_products, warpgroups * kThreads, kSteps, 0, 1.0001f));
-  using enum Work;
-  said("a warpgroup alone: product from shared memory", together<scores, nothing, 0>);
-  said("two warpgroups: product from shared memory", together<scores, scores, 0>);
-  said("a warpgroup alone: product from shared memory, one in flight",
-       together<queued, nothing, 0>);
-  said("two warpgroups: product from shared memory, one in flight", together<queued, queued, 0>);
-  said("a warpgroup alone: product from registers", together<output, nothing, 0>);
-  said("two warpgroups: product from registers", together<output, output, 0>);
-  said("a warpgroup alone: both products", together<both, nothing, 0>);
-  said("two warpgroups: both products", together<both, both, 0>);
-  said("product from shared memory, the other warpgroup's from registers",
-       together<scores, output, 0>);
-  const auto arithmetic = [&](const char* what, auto alone, auto twice, auto under,
-                              auto under_registers, auto product) {
-    const std::string name = what;
-    said((name + ", alone").c_str(), alone);
-    said((name + ", both warpgroups").c_str(), twice);
-    said((name + ", the other's products from shared memory").c_str(), under);
-    said((name + ", the other's products from registers").c_str(), under_registers);
-    said(("four products from shared memory, the other's " + name).c_str(), product);
-  };
-#define TWILL_BOTH(NAME, WORK)                                                         \
-  arithmetic(NAME " of 64 x 128", together<WORK, nothing, 0>, together<WORK, WORK, 0>, \
-             together<queued, WORK, 1>, together<output, WORK, 1>, together<queued, WORK, 0>)
-  TWILL_BOTH("exp2", exp2);
-  TWILL_BOTH("add", add);
-  TWILL_BOTH("mul", mul);
-  TWILL_BOTH("fma", fma);
-  TWILL_BOTH("max", max);
-  TWILL_BOTH("trunc", trunc);
-  TWILL_BOTH("sum of rows", sum_of_rows);
-  TWILL_BOTH("maximum of rows", max_of_rows);
-  TWILL_BOTH("store of 16 bits", shared_store);
-#undef TWILL_BOTH
-  said("a warpgroup alone: round of attention", together<attention, nothing, 0>);
-  said("two warpgroups: round of attention", together<attention, attention, 0>);
-  said("a warpgroup alone: round of attention, arithmetic under the product",
-       together<late_attention, nothing, 0>);
-  said("two warpgroups: round of attention, arithmetic under the product",
-       together<late_attention, late_attention, 0>);
 }
 
 void arithmetic_costs(Device& device, bench::MeasurementFile& file) {

@@ -261,7 +261,8 @@ def main():
         with open(options.steps) as file:
             steps = [device_steps.Step(**one) for one in json.load(file)]
     else:
-        steps = (device_steps.third if options.third else device_steps.second if options.second else device_steps.first)(options)
+        plan = device_steps.third if options.third else device_steps.second if options.second else device_steps.first
+        steps = plan(options)
     device_steps.slower(steps, options.slow)
     wanted = [name for name in options.only.split(",") if name]
     steps = [s for s in steps if not wanted or s.name in wanted]

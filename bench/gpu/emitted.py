@@ -7,7 +7,6 @@ PyTorch's result; other kernels at 16 blocks an axis, 64 of them side by side, w
 Prints a result a line. Ends with 1 where a result is wrong, with 77 without PyTorch, Triton or a GPU that fits."""
 import argparse
 import importlib.util
-import json
 import os
 import statistics
 import sys
@@ -15,15 +14,12 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import common  # noqa: E402
+from common import measured  # noqa: E402
 import operations  # noqa: E402
 
 # What softmax over all keys computes, and its number type.
 ATTENTION = dict.fromkeys(("fmha-forward", "hopper-fwd-plain", "hopper-fwd-sub2-m128", "hopper-fwd-sub2-d64"), lambda torch: torch.float16)
 ATTENTION["hopper-fwd-sub2-bf16"] = lambda torch: torch.bfloat16
-
-
-def measured(**values):
-    print(json.dumps({"measured": values}), flush=True)
 
 
 def check(torch, kernel, name):

@@ -6,7 +6,7 @@ usage: modules.py --emit TWILL FOLDER [--more MODULES]    here: FOLDER/NAME.py o
        modules.py --compile FOLDER NAME...  compiles them alone, without a GPU
 
 Inputs, grids, formulas and tolerances are those of tests/emit, but all programs of a grid run. Prints a result a run, as
-device.py collects them. Ends with 1 where a result is wrong, with 77 without PyTorch, Triton or a Hopper GPU."""
+device.py collects them. Ends with 1 where a result is wrong, with 77 without numpy, PyTorch, Triton or a Hopper GPU."""
 import argparse
 import glob
 import importlib
@@ -19,12 +19,19 @@ import subprocess
 import sys
 import types
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    print("no numpy: skipped")
+    sys.exit(77)
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(ROOT, "tests", "emit")]
+import common  # noqa: E402
+from common import measured  # noqa: E402
+
 TESTS = ("ttgir", "pointers", "around", "loops", "gathered")
 TYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2",
          "i8": "int8", "i32": "int32", "i64": "int64", "fp16": "float16", "fp32": "float32"}
@@ -32,10 +39,6 @@ TYPES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f8E4M3FN": "fl
 
 # The formula is of fewer programs than the module has; two programs of the formula's grid write the same rows.
 NOT_OF_A_GRID = ("gemm-persistent-swizzled", "attention-persistent", "attention-bias")
-
-
-def measured(**values):
-    print(json.dumps({"measured": values}), flush=True)
 
 
 def test_module(name):
@@ -211,16 +214,10 @@ def main():
     options = parser.parse_args()
     if options.emit:
         return emit(os.path.abspath(options.emit), os.path.abspath(options.folder), options.more)
-    try:
-        import triton
-        if not options.compile:
-            import torch
-    except ImportError as missing:
-        print(f"skipped: {missing}")
+    torch = None if options.compile else common.hopper("triton")
+    if torch is None and not options.compile:
         return 77
-    if not options.compile and (not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0)):
-        print("no GPU of compute capability 9.0: skipped")
-        return 77
+    import triton
     import triton_bridge  # noqa: F401, what an older Triton lacks
     with open(os.path.join(options.folder, "cases.json")) as file:
         cases = json.load(file)
