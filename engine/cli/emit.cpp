@@ -109,6 +109,8 @@ Written from_workload(EmittedFlags flags) {
     flags.make.work.ttgir.loop = other;
     source = load_source(flags.make.work);
   }
+  for (const ProgramSource& one : source.sequence) warn(one, flags.make.quiet);
+  if (source.sequence.empty()) warn(source, flags.make.quiet);
   if (!flags.make.schedule.empty()) {
     const ProgramResult given = given_program(flags.make, source);
     if (const int code = told(given, flags.make.quiet); code != kDone) return code;

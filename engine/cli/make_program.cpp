@@ -5,6 +5,7 @@
 
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
+#include "engine/cli/ttgir.hpp"
 #include "engine/output/style.hpp"
 #include "graph/io/file.hpp"
 
@@ -48,6 +49,10 @@ ProgramOptions program_options(const MakeFlags& flags) {
   return {flags.search.options(), flags.derive(), 0};
 }
 
+void warn(const ProgramSource& source, bool quiet) {
+  if (!quiet && !source.modules.empty()) std::cerr << warnings_text(*source.modules.front());
+}
+
 int told(const ProgramResult& result, bool quiet) {
   if (!quiet)
     for (const std::string& remark : result.remarks) std::cerr << remark << "\n";
@@ -66,7 +71,9 @@ ProgramResult given_program(const MakeFlags& flags, const ProgramSource& source)
 }
 
 std::variant<MadeProgram, int> make_program(const MakeFlags& flags) {
-  ProgramResult result = given_program(flags, load_source(flags.work));
+  const ProgramSource source = load_source(flags.work);
+  warn(source, flags.quiet);
+  ProgramResult result = given_program(flags, source);
   const int code = told(result, flags.quiet);
   if (code != kDone) return code;
   return std::move(*result.made);

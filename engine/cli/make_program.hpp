@@ -34,6 +34,9 @@ ProgramOptions program_options(const MakeFlags& flags);
 /// Of the schedule file, or solved. Throws InputError.
 ProgramResult given_program(const MakeFlags& flags, const ProgramSource& source);
 
+/// Says on standard error what was odd in a module, as an op that nobody knows.
+void warn(const ProgramSource& source, bool quiet);
+
 /// Says on standard error what there is to say of a program, and what is missing; the exit code.
 int told(const ProgramResult& result, bool quiet);
 

@@ -43,6 +43,21 @@ TEST_CASE("several iterations in one: solve, program, run, emit") {
   CHECK(run_twill("solve" + module + " --unroll 2 --emit ttgir").code == 2);
 }
 
+TEST_CASE("an op of a module that nobody knows is named before a program or a kernel fails by it") {
+  const Folder folder;
+  std::string module = bytes(TWILL_TEST_DATA "/ttgir/gemm-masked-hopper.ttgir");
+  for (std::size_t at = 0; (at = module.find("tt.load", at)) != std::string::npos;)
+    module.replace(at, 7, "tt.lod");
+  put(folder / "odd.ttgir", module);
+  for (const std::string command : {"solve ", "program ", "run ", "emit "}) {
+    const std::string out = command == "run " ? "" : " -o " + (folder / "out");
+    const Run said = run_twill(command + (folder / "odd.ttgir") + out);
+    CHECK(said.code == 1);
+    CHECK(contains(said.err, "warning: unknown op tt.lod (line 85, column"));
+  }
+  CHECK_FALSE(contains(run_twill("run " + (folder / "odd.ttgir") + " --quiet").err, "unknown op"));
+}
+
 TEST_CASE("program: a listing, a file, verify; of a problem with its schedule and of a kernel") {
   const Folder folder;
   const std::string problem = folder / "p.problem.json", schedule = folder / "p.json",
