@@ -9,6 +9,7 @@
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/make_program.hpp"
+#include "engine/cli/offers.hpp"
 #include "engine/output/style.hpp"
 #include "graph/error.hpp"
 #include "graph/io/file.hpp"
@@ -121,6 +122,12 @@ Written from_workload(EmittedFlags flags) {
       emit_kernel(source, flags.kernel, program_options(flags.make), interrupt.token());
   if (const int code = told(emitted.result, flags.make.quiet); code != kDone) return code;
   if (emitted.result.missing == Missing::text) refuse_kernel(flags, emitted.result.why);
+  if (!flags.make.quiet && !source.modules.empty() && source.sequence.empty()) {
+    const Cycle interval = emitted.result.made->program.initiation_interval;
+    const std::string faster = faster_kernel(flags.make.work, interval, flags.kernel,
+                                             program_options(flags.make), interrupt.token());
+    if (!faster.empty()) std::cerr << faster << "\n";
+  }
   return std::move(emitted.text);
 }
 

@@ -1,12 +1,25 @@
 #include "engine/cli/offers.hpp"
-#include "engine/options.hpp"
 
 #include <algorithm>
+
+#include "engine/cli/make_program.hpp"
+#include "engine/options.hpp"
+#include "graph/bounds/bounds.hpp"
 
 namespace twill::cli {
 namespace {
 
 constexpr double kSeconds = 5;  // of one try
+/// Of one search for a kernel nobody asked for. Counted, not timed: the same answer everywhere.
+constexpr std::int64_t kConflicts = 2'000;
+
+/// No schedule of any layout has a smaller I.
+Cycle least_interval(const ProgramSource& source) {
+  Cycle least = kMaxInterval;
+  for (const Lowered& layout : source.layouts)
+    least = std::min(least, lower_bounds(layout.problem).front().value);
+  return least;
+}
 
 }  // namespace
 
@@ -41,6 +54,32 @@ std::vector<std::string> offers(const WorkloadFlags& flags, const Workload& work
     if (stop.stop_requested()) break;
   }
   return found;
+}
+
+std::string faster_kernel(const WorkloadFlags& flags, Cycle interval, const KernelOptions& kernel,
+                          const ProgramOptions& options, const std::stop_token& stop) {
+  if (flags.ttgir.factors() != std::vector<int>{1} || flags.pins.any()) return "";
+  ProgramOptions quick = options;
+  quick.search.threads = 1;
+  quick.search.conflict_limit = kConflicts;
+  quick.search.evidence = quick.search.explain = false;
+  for (const std::string factor : {"M=2", "M=4"}) {  // (more only where fewer do not help)
+    WorkloadFlags other = flags;
+    other.ttgir.subtile = factor;
+    try {
+      const ProgramSource source = load_source(other);
+      if (least_interval(source) >= interval) continue;
+      const EmittedKernel made = emit_kernel(source, kernel, quick, stop);
+      if (made.text.empty()) continue;
+      const Cycle now = made.result.made->program.initiation_interval;
+      if (now < interval)
+        return "--subtile " + factor + " makes it faster: I = " + std::to_string(now) + ", not " +
+               std::to_string(interval);
+    } catch (const InputError&) {  // not for this loop
+    }
+    if (stop.stop_requested()) break;
+  }
+  return "";
 }
 
 }  // namespace twill::cli

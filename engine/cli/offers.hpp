@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/cli/workload.hpp"
+#include "engine/include/twill_emit.hpp"
 
 namespace twill::cli {
 
@@ -14,5 +15,11 @@ namespace twill::cli {
 /// was not asked for. Each takes a few seconds at most; what is not found by then is not offered.
 std::vector<std::string> offers(const WorkloadFlags& flags, const Workload& work,
                                 const Options& options, const std::stop_token& stop);
+
+/// "--subtile M=2 makes it faster: I = 2048, not 3913", for the loop of a module whose kernel was
+/// written without sub-tiles, where a kernel of sub-tiles is written, too, and is faster; else
+/// "". What takes more than some thousands of conflicts is not tried.
+std::string faster_kernel(const WorkloadFlags& flags, Cycle interval, const KernelOptions& kernel,
+                          const ProgramOptions& options, const std::stop_token& stop);
 
 }  // namespace twill::cli

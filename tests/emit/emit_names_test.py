@@ -1,7 +1,7 @@
 """Names are data: the text of a program with hostile names is that of one with tame names, but for how things are called.
 
 usage: emit_names_test.py TWILL [--programs N]
-Needs no compiler. Of N (100) programs in each language the names are words of hostile_names.py and random characters. Comments
+Needs no compiler. Of N (30) programs in each language the names are words of hostile_names.py and random characters. Comments
 are left out as the language itself has them; then the texts must be equal token by token. In each function, or what else stands at
 the left edge, one name is for one name: a name of a file that hides another is found. In Python no name of the module is bound twice,
 and none of it or of the builtins that the text uses in a function.
@@ -237,7 +237,7 @@ def files(twill, folder, faults):
 
 def main():
     twill, faults = sys.argv[1], []
-    count = int(sys.argv[sys.argv.index("--programs") + 1]) if "--programs" in sys.argv else 100
+    count = int(sys.argv[sys.argv.index("--programs") + 1]) if "--programs" in sys.argv else 30
     with tempfile.TemporaryDirectory() as folder:
         of_programs, of_files = programs(twill, folder, count, faults), files(twill, folder, faults)
     for fault in faults[:20]:

@@ -14,6 +14,7 @@
 #include "graph/wide.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/random_tiles.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 using namespace twill;
@@ -121,7 +122,7 @@ std::vector<TileChoice> random_choices(std::uint64_t seed) {
 
 TEST_CASE("random kernels with parameters: as by separate solves, certified") {
   Counts counts(8, 0);
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300 / kShare; ++seed) {
     CAPTURE(seed);
     const std::string kernel = random_tile_kernel(seed);
     const std::vector<TileChoice> choices = lower_tiles(kernel, "k", kTileMachine, "m");
@@ -154,13 +155,13 @@ TEST_CASE("random kernels with parameters: as by separate solves, certified") {
   }
   for (const TileOutcome::Closed closed :
        {TileOutcome::misfit, TileOutcome::by_bound, TileOutcome::refuted, TileOutcome::covered})
-    CHECK(counts[static_cast<std::size_t>(closed)] > 20);
+    CHECK(counts[static_cast<std::size_t>(closed)] > 20 / kShare);
 }
 
 TEST_CASE("random loops as choices: not monotone in I, channels, flight") {
   Counts counts(8, 0);
   int none = 0;
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400 / kShare; ++seed) {
     CAPTURE(seed);
     const std::vector<TileChoice> choices = random_choices(seed);
     Options options;
@@ -172,10 +173,10 @@ TEST_CASE("random loops as choices: not monotone in I, channels, flight") {
     options.evidence = true;  // no layout is left out for another
     compare(choices, solve_tiles(choices, options), oracle, counts);
   }
-  CHECK(none > 3);
+  CHECK(none > 3 / kShare);
   for (const int count : {counts[TileOutcome::none], counts[TileOutcome::refuted],
                           counts[TileOutcome::beaten], counts[TileOutcome::covered]})
-    CHECK(count > 10);
+    CHECK(count > 10 / kShare);
 }
 
 TEST_CASE("ratios are exact") {

@@ -8,8 +8,13 @@ constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
 #endif
+#if defined(TWILL_THOROUGH_TESTS)
+constexpr bool kThorough = true;
+#else
+constexpr bool kThorough = false;
+#endif
 
-/// Of many random cases such a build tries one in so many.
-constexpr int kShare = kSanitized ? 5 : 1;
+/// Of many random cases a test tries one in so many: all with TWILL_THOROUGH_TESTS (.ci/long).
+constexpr int kShare = kThorough ? 1 : kSanitized ? 5 : 3;
 
 }  // namespace twill::test

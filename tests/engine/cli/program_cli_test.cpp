@@ -58,6 +58,24 @@ TEST_CASE("an op of a module that nobody knows is named before a program or a ke
   CHECK_FALSE(contains(run_twill("run " + (folder / "odd.ttgir") + " --quiet").err, "unknown op"));
 }
 
+TEST_CASE("emit: that a kernel of sub-tiles is faster is said, with the option for it") {
+  const std::string module =
+      " " TWILL_TEST_DATA "/../../graph/kernels/triton/hopper-attention-forward.ttgir";
+  const std::string offer = "--subtile M=2 makes it faster: I = 2048, not 3913\n";
+  const Run emitted = run_twill("emit" + module);
+  CHECK(emitted.code == 0);
+  CHECK(contains(emitted.err, offer));
+  const Run quiet = run_twill("emit" + module + " --quiet");
+  CHECK(quiet.err == "");
+  CHECK(quiet.out == emitted.out);  // what is written is what was asked for
+  CHECK_FALSE(contains(run_twill("emit" + module + " --subtile M=2").err, "faster"));
+  const std::string gemm =
+      " " TWILL_TEST_DATA "/../../graph/kernels/triton/hopper-gemm-persistent.ttgir";
+  const Run bound = run_twill("emit" + gemm);
+  CHECK(bound.code == 0);
+  CHECK_FALSE(contains(bound.err, "faster"));
+}
+
 TEST_CASE("program: a listing, a file, verify; of a problem with its schedule and of a kernel") {
   const Folder folder;
   const std::string problem = folder / "p.problem.json", schedule = folder / "p.json",

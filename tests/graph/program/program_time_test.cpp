@@ -20,6 +20,7 @@
 #include "graph/program/time.hpp"
 #include "graph/program/varied_time.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace twill;
 using program::BarrierCosts;
@@ -230,7 +231,7 @@ TEST_CASE(
 
 TEST_CASE("random loops: never later than the schedule, by the thousand") {
   std::map<std::string, int> counts;
-  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 6000 / test::kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = seed % 4 == 0 ? test::ring_loop(seed) : test::random_loop(seed);
     const Solution solution = solve(problem);
@@ -261,8 +262,8 @@ TEST_CASE("random loops: never later than the schedule, by the thousand") {
     }
   }
   for (const auto& [what, count] : counts) MESSAGE(what << " " << count);
-  CHECK(counts["exactly I"] > 3000);
-  CHECK(counts["arrival: slower"] > 50);  // this is what turns are for
+  CHECK(counts["exactly I"] > 3000 / test::kShare);
+  CHECK(counts["arrival: slower"] > 50 / test::kShare);  // this is what turns are for
 }
 
 TEST_CASE("costs of barriers make a loop slower, never faster; varied costs are the same by seed") {
@@ -357,7 +358,7 @@ TEST_CASE("turns: the same program, judged, and by arrival no slower than I") {
   // Chunked ops take a unit in turns of their segments, which no wait before an op can say.
   CHECK(counts["slower"] <= 1);
   int made = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 3000 / test::kShare; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_loop(seed);
     const Solution solution = solve(problem);
@@ -375,7 +376,7 @@ TEST_CASE("turns: the same program, judged, and by arrival no slower than I") {
               Clock(p, problem, *solution.schedule, 12, UnitOrder::schedules).run({}));
     if (!late.empty()) FAIL_CHECK(late);
   }
-  CHECK(made > 1000);
+  CHECK(made > 1000 / test::kShare);
 }
 
 TEST_CASE("two ops by hand: queue, delay, hand-over, barrier") {
