@@ -44,7 +44,7 @@ twill_result take(twill_program& handle, const twill::Problem& problem,
   return TWILL_OK;
 }
 
-program::TimeQuestion question_of(const twill_time* given) {
+program::TimeQuestion question_of(const twill_program* handle, const twill_time* given) {
   twill_time known;
   twill_time_init(&known);
   if (given != nullptr) {
@@ -54,7 +54,10 @@ program::TimeQuestion question_of(const twill_time* given) {
   }
   program::TimeQuestion question;
   question.iterations = known.iterations;
-  question.costs = {known.wait_cost, known.arrive_cost};
+  const twill::BarrierCosts machine =
+      handle == nullptr ? twill::BarrierCosts{} : handle->barriers.value_or(twill::BarrierCosts{});
+  question.costs = {known.wait_cost == -1 ? machine.wait : known.wait_cost,
+                    known.arrive_cost == -1 ? machine.arrive : known.arrive_cost};
   question.variation = {known.spread, known.load_spread, known.vary_ops == 0, known.runs,
                         known.seed};
   return question;
@@ -120,6 +123,7 @@ twill_result twill_program_kernel(const char* kernel, const char* machine,
     handle.error = best.why;
     if (!best.made) return best.missing == twill::Missing::defect ? TWILL_INTERNAL : TWILL_REFUSED;
     set(handle, best.made->program);
+    handle.barriers = best.made->barriers;
     return TWILL_OK;
   });
 }
@@ -205,6 +209,7 @@ void twill_time_init(twill_time* time) {
   time->size = sizeof(twill_time);
   const program::TimeQuestion defaults;
   time->iterations = defaults.iterations;
+  time->wait_cost = time->arrive_cost = -1;
   time->spread = defaults.variation.spread;
   time->load_spread = defaults.variation.load_spread;
 }
@@ -213,7 +218,7 @@ twill_result twill_program_time(const twill_program* handle, const twill_problem
                                 const twill_solution* solution, const twill_time* time,
                                 twill_report** report) {
   return make(report, [&](twill_report& made) {
-    const program::TimeQuestion question = question_of(time);
+    const program::TimeQuestion question = question_of(handle, time);
     const Timed all = timed(handle, problem, solution, question);
     made.text =
         program::time_json(*handle->program, *solution->solution->schedule, question, all.orders);
@@ -227,7 +232,7 @@ twill_result twill_program_trace(const twill_program* handle, const twill_proble
     const std::string_view wanted = order == nullptr ? "" : order;
     if (wanted != "arrival" && wanted != "schedule")
       refuse("order", order == nullptr ? "NULL" : order, "must be arrival or schedule");
-    program::TimeQuestion question = question_of(time);
+    program::TimeQuestion question = question_of(handle, time);
     question.variation.runs = 0;
     const Timed all = timed(handle, problem, solution, question);
     for (const program::TimedOrder& one : all.orders)

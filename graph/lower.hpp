@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/barrier_costs.hpp"
 #include "graph/error.hpp"
 #include "graph/problem.hpp"
 #include "graph/register_pool.hpp"
@@ -125,6 +126,8 @@ struct Lowered {
   /// Channels that some op moves something through, of which the kernel does not say how much: how
   /// many blocks share a loaded tile. It is not charged.
   std::vector<std::string> unknown = {};
+  /// What its machine says that barriers cost, in cycles of the problem; none where it does not.
+  std::optional<BarrierCosts> barriers = {};
   /// What it was made of, but for the version; none where the problem was only read.
   std::optional<MadeBy> made_by = {};
 };

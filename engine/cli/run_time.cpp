@@ -54,19 +54,22 @@ std::string beside(const MadeProgram& made, const program::Steady& steady) {
   return "less than I, in which each wait has a cycle of its own";
 }
 
-void print_text(const MadeProgram& made, const TimeFlags& flags, const std::vector<TimedOrder>& all,
-                bool turns) {
+void print_text(const MadeProgram& made, const TimeFlags& flags, const BarrierCosts& costs,
+                const std::vector<TimedOrder>& all, bool turns) {
   const program::Program& p = made.program;
   const Cycle ii = p.initiation_interval;
   std::cout << "time of " << printable(p.problem) << ": n = " << flags.iterations << ", I = " << ii
             << ", in cycles of the problem\nops, delays and hand-overs (spill) cost what the "
                "problem says";
-  if (flags.costs.wait == 0 && flags.costs.arrive == 0)
+  if (!made.barriers && !flags.wait_cost && !flags.arrive_cost)
     std::cout << "; of waits and arrivals at barriers nothing is known: 0\n"
                  "(--wait-cost, --arrive-cost)\n";
   else
-    std::cout << "; a wait on a barrier costs " << flags.costs.wait << ", an arrival "
-              << flags.costs.arrive << "\n";
+    std::cout << "; a wait on a barrier costs " << costs.wait << ", an arrival " << costs.arrive
+              << (made.barriers && !(flags.wait_cost && flags.arrive_cost)
+                      ? " (the machine's: --wait-cost, --arrive-cost)"
+                      : "")
+              << "\n";
   std::cout << "by the schedule n iterations take at most "
             << std::max(flags.iterations - 1, 0) * ii + made.solution.schedule->length << "\n";
   for (const TimedOrder& one : all) {
@@ -79,8 +82,8 @@ void print_text(const MadeProgram& made, const TimeFlags& flags, const std::vect
       std::cout << "  steady from iteration " << one.steady->from << " on, which begins at "
                 << program::begin_of(p, one.run, one.steady->from) << ": "
                 << clocks_text(*one.steady) << " clocks an iteration, "
-                << (flags.costs.wait + flags.costs.arrive == 0 ? beside(made, *one.steady)
-                                                               : "I = " + std::to_string(ii))
+                << (costs.wait + costs.arrive == 0 ? beside(made, *one.steady)
+                                                   : "I = " + std::to_string(ii))
                 << "\n";
     else
       std::cout << "  no period in so many iterations\n";
@@ -123,11 +126,14 @@ void TimeFlags::add_to(CLI::App& app) {
   const auto needs = [&](CLI::Option* option) {
     return option->group(kGroup)->needs("--time")->capture_default_str();
   };
-  needs(app.add_option("--wait-cost", costs.wait, "Cycles that a wait on a barrier holds its slot"))
-      ->check(CLI::Range(0, 1'000'000));
-  needs(app.add_option("--arrive-cost", costs.arrive,
-                       "Cycles from the end of an op to where a wait sees it"))
-      ->check(CLI::Range(0, 1'000'000));
+  const auto cost = [&](const char* name, std::optional<Cycle>& value, const char* what) {
+    app.add_option(name, value, std::string(what) + " (without it: the machine file's)")
+        ->group(kGroup)
+        ->needs("--time")
+        ->check(CLI::Range(0, 1'000'000));
+  };
+  cost("--wait-cost", wait_cost, "Cycles that a wait on a barrier holds its slot");
+  cost("--arrive-cost", arrive_cost, "Cycles from the end of an op to where a wait sees it");
   needs(app.add_option("--runs", variation.runs, "With varied costs; 0 = none"))
       ->check(CLI::Range(0, kMostRuns));
   needs(app.add_option("--spread", variation.spread, "Costs vary by so many percent"))
@@ -160,7 +166,10 @@ int run_time(const MakeFlags& make, TimeFlags flags, bool json) {
   if (!flags.load_spread_given) variation.load_spread = variation.spread;
   variation.every_execution = flags.vary == "execution";
   variation.seed = make.search.options().seed;
-  const program::TimeQuestion question{flags.iterations, flags.costs, variation};
+  const BarrierCosts known = made.barriers.value_or(BarrierCosts{});
+  const BarrierCosts costs{flags.wait_cost.value_or(known.wait),
+                           flags.arrive_cost.value_or(known.arrive)};
+  const program::TimeQuestion question{flags.iterations, costs, variation};
   const std::vector<TimedOrder> all =
       program::time_program(made.program, made.problem, *made.solution.schedule, question);
   if (!flags.trace.empty())
@@ -171,7 +180,7 @@ int run_time(const MakeFlags& make, TimeFlags flags, bool json) {
   if (json)
     std::cout << program::time_json(made.program, *made.solution.schedule, question, all);
   else
-    print_text(made, flags, all, make.turns || make.all_turns);
+    print_text(made, flags, costs, all, make.turns || make.all_turns);
   return kDone;
 }
 

@@ -1,6 +1,7 @@
 // twill run --time: a program replayed in time.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "engine/cli/make_program.hpp"
@@ -11,7 +12,7 @@ namespace twill::cli {
 struct TimeFlags {
   bool on = false;
   int iterations = 100;
-  program::BarrierCosts costs;
+  std::optional<Cycle> wait_cost, arrive_cost;  ///< none = the machine's
   program::Variation variation;
   bool load_spread_given = false;
   std::string vary = "execution";

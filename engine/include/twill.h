@@ -387,8 +387,10 @@ twill_result twill_program_compare(twill_program* program, const twill_problem* 
 typedef struct twill_time {
   size_t size;
   int32_t iterations;          /* 100 */
-  int64_t wait_cost;           /* cycles that a wait on a barrier holds its slot; 0 */
-  int64_t arrive_cost;         /* cycles from the end of an op to where a wait sees it; 0 */
+  int64_t wait_cost;           /* cycles that a wait on a barrier holds its slot */
+  int64_t arrive_cost;         /* cycles from the end of an op to where a wait sees it; of both -1
+                                * = what the machine says of which twill_program_kernel made the
+                                * program, 0 where it says nothing or the program is another's */
   int32_t runs;                /* with varied costs; 0 = none */
   int32_t spread, load_spread; /* percent by which costs vary, those of loads; 20 */
   int32_t vary_ops;            /* not 0: every op is drawn once a run, not every execution */

@@ -62,6 +62,7 @@ struct MadeProgram {
   Solution solution;    ///< the schedule that the program has
   bool again = false;   ///< ProgramSolution::again, or solved again as `problem`
   Amount reserved = 0;  ///< as in ProgramSolution
+  std::optional<BarrierCosts> barriers;  ///< as in Lowered, for time_program()
   std::string memory;
   /// Of a TTGIR module whose loop's meaning was read: both, else neither.
   std::shared_ptr<const ttgir::LoweredModule> module;

@@ -186,12 +186,23 @@ class MachineFitter {
       spill["signal"] = whole("spill.signal", fit_constant(points), 0, kMaxCycles, signals);
       source += std::string(handovers.empty() ? "" : "; ") + "signal, " +
                 count_text(signals.size(), repetitions(signals));
+      fit_arrival(fit_constant(points).nominal, signals);
     }
     Json& sources = file_["sources"];
     if ((handovers.empty() || (signals.empty() && machine_.spill.signal > 0)) &&
         sources.contains("spill"))
       source += "; else: " + sources["spill"].get<std::string>();
     sources["spill"] = source;
+  }
+
+  /// A signal is an arrival at a barrier and the wait for it.
+  void fit_arrival(double signal, const std::vector<std::size_t>& signals) {
+    if (!machine_.barriers) return;
+    const Cycle wait = machine_.barriers->wait;
+    file_["barriers"]["arrive"] = std::max<Cycle>(std::llround(signal) - wait, 0);
+    file_["sources"]["barriers"] = measured_on() + ": a signal, " +
+                                   count_text(signals.size(), repetitions(signals)) +
+                                   ", without the wait's " + std::to_string(wait);
   }
 
   Line line_of(const std::vector<FitPoint>& points, const std::vector<std::size_t>& samples,

@@ -29,7 +29,7 @@ struct FittedMachine {
 /// a plain term is measure * factor / rate alone, without less, times and clamps. The other terms
 /// are taken off each measurement, as the base has them (ranges at their nominal values). Rates by
 /// operand type are fitted each to its own samples. Of a hand-over base and per_line, or the
-/// signal; of a channel its rate.
+/// signal, and of it, less the base's wait at a barrier, the arrival there; of a channel its rate.
 ///
 /// One unknown: the median of what the samples say, and the range from the lowest 5 % quantile of a
 /// sample to the highest 95 % quantile. Two: a line through the samples (fit_line.hpp). Ranges are

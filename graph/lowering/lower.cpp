@@ -2,6 +2,7 @@
 #include "graph/lower.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -477,7 +478,7 @@ std::vector<OnLayout> lower_each(const Kernel& kernel, const Machine& machine,
   std::vector<OnLayout> result;
   bool checked = false;
   for (const Layout* layout : layouts) {
-    Lowered lowered{layout->name, base, bandwidth, {}, {}, guesses, unsaid, made};
+    Lowered lowered{layout->name, base, bandwidth, {}, {}, guesses, unsaid, machine.barriers, made};
     lowered.made_by->layout = layout->name;
     lowered.problem.warps = net_slots(*layout, kernel.resident_registers);
     if (options.choose_registers) {
@@ -495,6 +496,13 @@ std::vector<OnLayout> lower_each(const Kernel& kernel, const Machine& machine,
     if (options.normalize > 0)
       lowered.problem = normalize_problem(lowered.problem, options.normalize,
                                           options.normalize_relative, &lowered.normalized);
+    if (lowered.barriers) {
+      const auto scaled = [&](Cycle clocks) {
+        return static_cast<Cycle>(
+            std::llround(static_cast<double>(clocks) / lowered.problem.cycle_unit));
+      };
+      lowered.barriers = {scaled(lowered.barriers->wait), scaled(lowered.barriers->arrive)};
+    }
     result.push_back({layout->name, std::move(lowered), ""});
   }
   return result;

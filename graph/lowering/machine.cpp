@@ -17,6 +17,7 @@ constexpr std::size_t kMaxLayouts = 1'000;
 constexpr std::size_t kMaxRules = 10'000;
 constexpr std::size_t kMaxTerms = 100;
 constexpr std::size_t kMaxSources = 10'000;
+constexpr Cycle kMaxBarrierCost = 1'000'000;
 constexpr std::size_t kMaxRanges = 1'000;
 
 class MachineReader {
@@ -36,8 +37,8 @@ class MachineReader {
     else
       root.check_keys(
           {"format", "version", "name", "reading", "units", "memories", "layouts", "rules"},
-          {"doc", "aliases", "bandwidth", "channels", "register_file", "vector_copies", "spill",
-           "sources"});
+          {"doc", "aliases", "bandwidth", "barriers", "channels", "register_file", "vector_copies",
+           "spill", "sources"});
     if (version_ > 1 && root.has("bandwidth"))
       root.at("bandwidth").fail("version 2 has channels instead");
     machine_.name = name(root.at("name"));
@@ -58,6 +59,7 @@ class MachineReader {
     if (const auto file = root.find("register_file")) read_register_file(*file);
     machine_.vector_copies = root.integer_or("vector_copies", 1, 1, 128);
     if (const auto spill = root.find("spill")) read_spill(*spill);
+    if (const auto barriers = root.find("barriers")) read_barriers(*barriers);
     const JsonValue layouts = root.at("layouts");
     for (const JsonValue& layout : layouts.elements_up_to(kMaxLayouts)) read_layout(layout);
     if (machine_.layouts.empty()) layouts.fail("must have at least one layout");
@@ -146,6 +148,13 @@ class MachineReader {
                       value.at("line_bytes").integer(1, kMaxAmount), 0};
     if (const auto signal = value.find("signal"))
       machine_.spill.signal = whole_cost(*signal, "spill.signal", 0, kMaxCycles);
+  }
+
+  /// Plain numbers: they are in no problem, so no range of them can be searched.
+  void read_barriers(const JsonValue& value) {
+    value.check_keys({"wait", "arrive"}, {});
+    machine_.barriers = {value.at("wait").integer(0, kMaxBarrierCost),
+                         value.at("arrive").integer(0, kMaxBarrierCost)};
   }
 
   void read_layout(const JsonValue& value) {

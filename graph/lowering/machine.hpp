@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/barrier_costs.hpp"
 #include "graph/lower.hpp"
 #include "graph/lowering/cost_rule.hpp"
 #include "graph/problem.hpp"
@@ -75,6 +76,7 @@ struct Machine {
   std::optional<RegisterFile> register_file;
   std::int64_t vector_copies = 1;  ///< threads that hold each element of a row vector
   SpillRule spill;
+  std::optional<BarrierCosts> barriers;  ///< none where the file does not say
   std::vector<Layout> layouts;
   std::map<std::string, CostRule> rules;  ///< by kind
   /// What the file gives as ranges; the costs above are each at one place of its range.

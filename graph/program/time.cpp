@@ -294,7 +294,8 @@ class TimedExecution {
     for (const Clock::Awaited& wait : t.waits) {
       const std::int64_t j = i - wait.offset;
       if (j < 0 || j >= c_.n_) continue;
-      const Cycle seen = passes(wait, t, i) + (wait.barrier ? costs_.arrive : 0);
+      const bool counted = wait.result && wait.edge.spill > 0;
+      const Cycle seen = passes(wait, t, i) + (wait.barrier && !counted ? costs_.arrive : 0);
       if (seen > time) {
         result_.stood[at(wait.wait)] += seen - time;
         time = seen;

@@ -19,6 +19,7 @@
 #include <optional>
 #include <vector>
 
+#include "graph/barrier_costs.hpp"
 #include "graph/problem.hpp"
 #include "graph/program/program.hpp"
 #include "graph/schedule.hpp"
@@ -32,11 +33,7 @@ enum class UnitOrder {
               ///< program does that has no turns
 };
 
-/// What no problem has; in cycles. What a problem has, hand-overs (spill), counts anyway.
-struct BarrierCosts {
-  Cycle wait = 0;    ///< a slot is held by each wait on a barrier, passed at once or not
-  Cycle arrive = 0;  ///< from the end of an op to where a wait on its barrier sees it
-};
+using twill::BarrierCosts;
 
 struct TimedRun {
   int iterations = 0;

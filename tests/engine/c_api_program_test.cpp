@@ -187,14 +187,23 @@ TEST_CASE("a workload's program with turns, beside its schedule and in time") {
   twill_time time;
   twill_time_init(&time);
   time.iterations = 40;
+  // What barriers cost is the machine's, where nobody says.
+  twill_report* costed = nullptr;
+  REQUIRE(twill_program_time(h.program, h.problem, h.solution, &time, &costed) == TWILL_OK);
+  const auto with_barriers = nlohmann::json::parse(twill_report_text(costed));
+  twill_report_free(costed);
+  CHECK(with_barriers["wait_cost"] == 30);
+  CHECK(with_barriers["arrive_cost"] == 41);
+  time.wait_cost = time.arrive_cost = 0;
   REQUIRE(twill_program_time(h.program, h.problem, h.solution, &time, &h.report) == TWILL_OK);
   const auto timed = nlohmann::json::parse(twill_report_text(h.report));
   CHECK(timed["orders"][0]["steady"]["clocks"] == twill_solution_ii(h.solution));
+  CHECK(with_barriers["orders"][0]["total"] > timed["orders"][0]["total"]);
   time.arrive_cost = 100;
   REQUIRE(twill_program_time(h.program, h.problem, h.solution, &time, &turns.report) == TWILL_OK);
   CHECK(nlohmann::json::parse(twill_report_text(turns.report))["orders"][0]["total"] >
         timed["orders"][0]["total"]);
-  time.arrive_cost = -1;
+  time.arrive_cost = -2;
   CHECK(twill_program_time(h.program, h.problem, h.solution, &time, &other.report) ==
         TWILL_BAD_INPUT);
   CHECK(std::string(twill_report_error(other.report)).find("arrive cost") != std::string::npos);

@@ -178,8 +178,8 @@ class Solving(unittest.TestCase):
                                                "--merge", "--seed", "3", "--json").stdout)
         program.compare(program.solution)
         timed = command("run", KERNEL, "--machine", "hopper", "--all-turns", "--merge", "--time",
-                        "--iterations", "20", "--wait-cost", "30", "--runs", "5", "--seed", "3", "--json")
-        self.assertEqual(program.time(iterations=20, wait_cost=30, runs=5, seed=3),
+                        "--iterations", "20", "--wait-cost", "50", "--runs", "5", "--seed", "3", "--json")
+        self.assertEqual(program.time(iterations=20, wait_cost=50, runs=5, seed=3),
                          json.loads(timed.stdout))
         self.assertIn('"ph":"s"', program.trace(iterations=4))
         self.assertNotEqual(program.trace(iterations=4, wait_cost=50), program.trace(iterations=4))

@@ -272,19 +272,35 @@ TEST_CASE("run --time: beside I, with costs of barriers, varied, as a trace") {
                            "units in the order of arrival (no turns)", "nothing is known: 0",
                            "costs varied, 5 runs of seed 0"})
     CHECK_MESSAGE(contains(run.out, part), part);
-  const std::string kernel = "run hopper-fwd-sub2 --machine hopper --quiet --time ";
+  const std::string costed = "run hopper-fwd-sub2 --machine hopper --quiet --time ";
+  const std::string kernel = costed + "--wait-cost 0 --arrive-cost 0 ";
   const Run slow = run_twill(kernel + "--runs 0 --iterations 40");
   CHECK(contains(slow.out,
                  "more than I: the schedule's order on units that slots share is not kept"));
   const Run json =
-      run_twill(kernel + "--json --runs 8 --iterations 30 --wait-cost 20 --arrive-cost 9");
+      run_twill(costed + "--json --runs 8 --iterations 30 --wait-cost 20 --arrive-cost 9");
   CHECK(json.code == 0);
   CHECK(unlike_schema(json.out, "time") == "");
   const auto answer = Json::parse(json.out);
   CHECK(answer["orders"].size() == 2);
   CHECK(answer["orders"][0]["varied"]["runs"] == 8);
-  CHECK(run_twill(kernel + "--json --runs 8 --iterations 30 --wait-cost 20 --arrive-cost 9").out ==
+  CHECK(run_twill(costed + "--json --runs 8 --iterations 30 --wait-cost 20 --arrive-cost 9").out ==
         json.out);
+  // Without an option barriers cost what the machine file says, in cycles of the problem.
+  const Run machine = run_twill(costed + "--runs 0 --iterations 30");
+  CHECK(contains(machine.out, "a wait on a barrier costs 30, an arrival 41 (the machine's: "));
+  const auto known = [&](const std::string& options) {
+    const auto told =
+        Json::parse(run_twill(costed + "--json --runs 0 --iterations 30 " + options).out);
+    return std::pair<int, int>(told["wait_cost"], told["arrive_cost"]);
+  };
+  CHECK(known("") == std::pair(30, 41));
+  CHECK(known("--wait-cost 7") == std::pair(7, 41));
+  CHECK(known("--set barriers.arrive=12") == std::pair(30, 12));
+  const auto [wait, arrive] = known("--normalize 300");
+  CHECK(wait < 30);
+  CHECK(wait > 0);
+  CHECK(arrive > wait);
   const Run free = run_twill(kernel + "--json --runs 0 --iterations 30");
   CHECK(unlike_schema(free.out, "time") == "");
   CHECK(Json::parse(free.out)["orders"][0]["steady"]["clocks"] == 2048);

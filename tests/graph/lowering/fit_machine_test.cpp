@@ -282,6 +282,25 @@ TEST_CASE("measurements that the base contradicts are refused") {
                  "b: /version: found 1: ranges need a machine file of version 2"));
 }
 
+TEST_CASE("a signal is an arrival at a barrier and the wait for it") {
+  const auto fitted = [](const std::vector<double>& cycles, const std::string& base) {
+    MeasurementFile file = new_file();
+    file.signal(cycles);
+    return Json::parse(fit(file.text(), base).text);
+  };
+  const Json hopper = Json::parse(builtin_machine("hopper"));
+  const Json made = fitted({98, 100, 101}, hopper.dump());
+  CHECK(made["spill"]["signal"]["nominal"] == 100);
+  CHECK(made["barriers"]["wait"] == hopper["barriers"]["wait"]);
+  CHECK(made["barriers"]["arrive"] == 70);
+  CHECK(contains(made["sources"]["barriers"].get<std::string>(), "without the wait's 30"));
+  CHECK(fitted({20}, hopper.dump())["barriers"]["arrive"] == 0);
+  Json bare = hopper;
+  bare.erase("barriers");
+  bare["sources"].erase("barriers");
+  CHECK_FALSE(fitted({100}, bare.dump()).contains("barriers"));
+}
+
 TEST_CASE("measurement files: what is refused") {
   const Json sample = Json::parse(synthetic(1));
   const auto refused_at = [&](const char* place, const std::string& value,

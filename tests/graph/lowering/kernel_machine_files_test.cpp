@@ -44,6 +44,7 @@ const char* const kMachine = R"({
   "memories": {"smem": {"capacity": 1024, "measure": "bytes"}},
   "register_file": {"registers": 65536, "threads_per_warpgroup": 128, "granule": 8, "min": 24, "max": 240},
   "vector_copies": 4, "spill": {"base": 64, "per_line": 2, "line_bytes": 128, "signal": 9},
+  "barriers": {"wait": 30, "arrive": 41},
   "layouts": [{"name": "l", "doc": "d", "slots": [
     {"name": "w", "width": 4, "registers": 240, "variable_latency": true},
     {"name": "z", "width": 4, "registers": 40}]}],
@@ -247,6 +248,7 @@ TEST_CASE("machine schema and reader know the same keys") {
                 {"/channels/bus", "/$defs/channel"},
                 {"/register_file", "/$defs/register_file"},
                 {"/spill", "/$defs/spill"},
+                {"/barriers", "/$defs/barriers"},
                 {"/layouts/0", "/$defs/layout"},
                 {"/layouts/0/slots/0", "/$defs/slot"},
                 {"/rules/mul", "/$defs/rule"},
@@ -352,7 +354,7 @@ TEST_CASE("machine files: what is refused") {
           "must name a channel of the machine: bus");
   Json first = Json::parse(kMachine);
   first["version"] = 1;
-  for (const char* key : {"/reading", "/channels", "/rules/mul/traffic"}) {
+  for (const char* key : {"/reading", "/channels", "/barriers", "/rules/mul/traffic"}) {
     CHECK(contains(refusal("machine", first.dump()), std::string("f: ") + key));
     const Json::json_pointer place(key);
     first.at(place.parent_pointer()).erase(place.back());
@@ -362,6 +364,8 @@ TEST_CASE("machine files: what is refused") {
   CHECK(contains(refusal("machine", first.dump()), "must be one of: constant"));
   first["bandwidth"]["FPU"] = 1;
   CHECK(contains(refusal("machine", first.dump()), "must name a unit of the machine: ALU"));
+  refused("machine", kMachine, "/barriers/wait", "-1", "must be an integer from 0 to 1000000");
+  refused("machine", kMachine, "/barriers", R"({"wait": 1})", "\"arrive\" is missing");
   refused("machine", kMachine, "/memories/smem/measure", "\"words\"",
           "must be one of: bytes, columns");
   refused("machine", kMachine, "/memories/none", R"({"capacity": 1, "measure": "bytes"})",

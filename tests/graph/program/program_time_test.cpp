@@ -399,6 +399,16 @@ TEST_CASE("two ops by hand: queue, delay, hand-over, barrier") {
   const auto steady = program::steady_state(run, program::stage_count(p));
   REQUIRE(steady);
   CHECK(steady->clocks == 3);
-  CHECK(clock.run({0, 5}).start[10] == 9);
-  CHECK(clock.run({7, 5}).start[10] == 16);  // a has no wait in its first iteration, b has one
+  // The hand-over counts the arrival, not that the wait holds its slot.
+  CHECK(clock.run({0, 5}).start[10] == 4);
+  CHECK(clock.run({7, 5}).start[10] == 11);  // a has no wait in its first iteration, b has one
+  Problem free = q;
+  free.ops[0].spill = 0;
+  const Solution other = solve(free);
+  REQUIRE(other.schedule);
+  const Program plain = std::get<Program>(program::derive(free, *other.schedule));
+  const Clock arrives(plain, free, *other.schedule, 10, UnitOrder::arrival);
+  CHECK(arrives.run({}).start[10] == 3);
+  CHECK(arrives.run({0, 5}).start[10] == 8);
+  CHECK(arrives.run({7, 5}).start[10] == 15);
 }
