@@ -86,7 +86,9 @@ twill_result twill_solve(const twill_problem* problem, const twill_options* opti
     std::mutex mutex;
     twill::Solution answer =
         twill::solve(loop, options_of(known), watch.token(), callback_of(known, mutex));
-    twill::record_made_by(answer, {"", {}, {}, {}, {}, {}, {}, problem->made_by});
+    twill::Lowered lowered;
+    lowered.made_by = problem->made_by;
+    twill::record_made_by(answer, lowered);
     set(handle, loop, std::move(answer));
   });
 }

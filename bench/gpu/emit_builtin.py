@@ -15,22 +15,25 @@ import variants  # noqa: E402
 KERNELS = ["fmha-forward", "hopper-fwd-plain", "hopper-fwd-sub2-m128", "gemm", "hopper-gqa", "hopper-mla", "hopper-mlp",
            "hopper-retnet", "hopper-deltanet", "hopper-gla", "hopper-grouped-gemm", "hopper-layer-norm", "hopper-bwd",
            "hopper-bwd-q64", "hopper-fwd-sub2+causal", "hopper-fwd-sub2+d64", "hopper-fwd-sub2+bf16"]
+# Schedules of the same I, and waits that keep their order: what a replay in time tells apart.
+OTHERWISE = [("fmha-forward", "turns", ["--turns"]), ("fmha-forward", "crossings", ["--goals", "crossings"]),
+             ("hopper-gqa", "crossings", ["--goals", "crossings"])]
 
 
 def main():
     twill, folder = sys.argv[1:]
     written = 0
-    for kernel in KERNELS:
+    for kernel, name, given in [(one, one, []) for one in KERNELS] + [(one, f"{one}+{what}", given) for one, what, given in OTHERWISE]:
         source, machine = variants.source(twill, f"{kernel}:hopper", folder)
         for language, ending in (("gluon", "py"), ("cuda", "cu")):
-            out = os.path.join(folder, kernel.replace("+", "-") + "." + ending)
-            done = subprocess.run([twill, "emit", source, "--machine", machine, "--to", language, "--quiet", "-o", out],
+            out = os.path.join(folder, name.replace("+", "-") + "." + ending)
+            done = subprocess.run([twill, "emit", source, "--machine", machine, "--to", language, "--quiet", "-o", out, *given],
                                   capture_output=True, text=True)
             if done.returncode == 0:
                 written += 1
                 print(out)
             else:
-                print(f"{kernel}, {language}: {done.stderr.strip().splitlines()[-1]}")
+                print(f"{name}, {language}: {done.stderr.strip().splitlines()[-1]}")
     changed = os.path.join(folder, "changed.json")
     if os.path.exists(changed):
         os.remove(changed)

@@ -18,7 +18,8 @@ from common import measured  # noqa: E402
 import operations  # noqa: E402
 
 # What softmax over all keys computes, and its number type.
-ATTENTION = dict.fromkeys(("fmha-forward", "hopper-fwd-plain", "hopper-fwd-sub2-m128", "hopper-fwd-sub2-d64"), lambda torch: torch.float16)
+ATTENTION = dict.fromkeys(("fmha-forward", "fmha-forward-turns", "fmha-forward-crossings", "hopper-fwd-plain", "hopper-fwd-sub2-m128",
+                           "hopper-fwd-sub2-d64"), lambda torch: torch.float16)
 ATTENTION["hopper-fwd-sub2-bf16"] = lambda torch: torch.bfloat16
 
 

@@ -122,6 +122,11 @@ Written from_workload(EmittedFlags flags) {
       emit_kernel(source, flags.kernel, program_options(flags.make), interrupt.token());
   if (const int code = told(emitted.result, flags.make.quiet); code != kDone) return code;
   if (emitted.result.missing == Missing::text) refuse_kernel(flags, emitted.result.why);
+  const MakeFlags& make = flags.make;
+  if (!make.quiet && !make.turns && !make.all_turns && source.sequence.empty()) {
+    const std::string faster = faster_with_turns(*emitted.result.made, flags.kernel);
+    if (!faster.empty()) std::cerr << faster << "\n";
+  }
   if (!flags.make.quiet && !source.modules.empty() && source.sequence.empty()) {
     const Cycle interval = emitted.result.made->program.initiation_interval;
     const std::string faster = faster_kernel(flags.make.work, interval, flags.kernel,

@@ -1,10 +1,16 @@
 #include "engine/cli/offers.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
 
 #include "engine/cli/make_program.hpp"
 #include "engine/options.hpp"
 #include "graph/bounds/bounds.hpp"
+#include "graph/program/derive.hpp"
+#include "graph/program/judge.hpp"
+#include "graph/program/time.hpp"
 
 namespace twill::cli {
 namespace {
@@ -12,6 +18,8 @@ namespace {
 constexpr double kSeconds = 5;  // of one try
 /// Of one search for a kernel nobody asked for. Counted, not timed: the same answer everywhere.
 constexpr std::int64_t kConflicts = 2'000;
+constexpr int kReplayed = 64;       // iterations
+constexpr double kMuch = 1.0 / 50;  // of a round
 
 /// No schedule of any layout has a smaller I.
 Cycle least_interval(const ProgramSource& source) {
@@ -19,6 +27,15 @@ Cycle least_interval(const ProgramSource& source) {
   for (const Lowered& layout : source.layouts)
     least = std::min(least, lower_bounds(layout.problem).front().value);
   return least;
+}
+
+/// Clocks an iteration of a program on units that serve whoever comes first; 0 = not known.
+double replayed(const MadeProgram& made, const program::Program& program) {
+  const program::Clock clock(program, made.problem, *made.solution.schedule, kReplayed,
+                             program::UnitOrder::arrival);
+  const auto steady = program::steady_state(clock.run(made.barriers.value_or(BarrierCosts{})),
+                                            program::stage_count(program));
+  return steady ? static_cast<double>(steady->clocks) / steady->every : 0;
 }
 
 }  // namespace
@@ -80,6 +97,24 @@ std::string faster_kernel(const WorkloadFlags& flags, Cycle interval, const Kern
     if (stop.stop_requested()) break;
   }
   return "";
+}
+
+std::string faster_with_turns(const MadeProgram& made, const KernelOptions& kernel) {
+  const auto ii = static_cast<double>(made.program.initiation_interval);
+  const double now = replayed(made, made.program);
+  if (now <= ii * (1 + kMuch)) return "";
+  auto derived =
+      program::derive(made.problem, *made.solution.schedule, {program::Turns::needed, false});
+  if (std::holds_alternative<program::Refusal>(derived)) return "";
+  MadeProgram other = made;
+  other.program = std::get<program::Program>(std::move(derived));
+  other.program.meaning = made.program.meaning;
+  const double turns = replayed(made, other.program);
+  if (turns == 0 || turns > now * (1 - kMuch) || program::judge(other.program)) return "";
+  if (std::holds_alternative<program::Refusal>(emit_program(other, kernel))) return "";
+  const auto clocks = [](double x) { return std::to_string(std::llround(x)); };
+  return "replayed in time it takes " + clocks(now) + " clocks an iteration, with --turns " +
+         clocks(turns) + " (I = " + std::to_string(made.program.initiation_interval) + ")";
 }
 
 }  // namespace twill::cli

@@ -22,4 +22,10 @@ std::vector<std::string> offers(const WorkloadFlags& flags, const Workload& work
 std::string faster_kernel(const WorkloadFlags& flags, Cycle interval, const KernelOptions& kernel,
                           const ProgramOptions& options, const std::stop_token& stop);
 
+/// "replayed in time it takes 2566 clocks an iteration, with --turns 2074 (I = 2048)", for a
+/// program without turns that a replay with the machine's costs of barriers says is slower than I
+/// by more than one part in 50, where turns help as much and its kernel can be written with them;
+/// else "".
+std::string faster_with_turns(const MadeProgram& made, const KernelOptions& kernel);
+
 }  // namespace twill::cli

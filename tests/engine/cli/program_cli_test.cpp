@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 
 #include "tests/support/run_program.hpp"
@@ -74,6 +75,29 @@ TEST_CASE("emit: that a kernel of sub-tiles is faster is said, with the option f
   const Run bound = run_twill("emit" + gemm);
   CHECK(bound.code == 0);
   CHECK_FALSE(contains(bound.err, "faster"));
+}
+
+TEST_CASE("emit: that turns make a kernel faster by a replay is said, if so") {
+  const std::string kernel = "emit hopper-fwd-sub2 --machine hopper ";
+  const Run emitted = run_twill(kernel);
+  REQUIRE(emitted.code == 0);
+  const std::regex said(
+      "replayed in time it takes ([0-9]+) clocks an iteration, with --turns ([0-9]+) \\(I = "
+      "2048\\)\n");
+  std::smatch numbers;
+  REQUIRE(std::regex_search(emitted.err, numbers, said));
+  // As `twill run --time` has both.
+  const std::string timed = "run hopper-fwd-sub2 --machine hopper --time --runs 0 --json --quiet ";
+  for (const auto& [options, number] : {std::pair("", 1), std::pair("--turns", 2)}) {
+    const auto steady =
+        nlohmann::json::parse(run_twill(timed + options).out)["orders"][1]["steady"];
+    CHECK(std::to_string(static_cast<int>(steady["clocks"])) ==
+          numbers[static_cast<std::size_t>(number)]);
+    CHECK(steady["iterations"] == 1);
+  }
+  CHECK(run_twill(kernel + "--quiet").out == emitted.out);
+  CHECK_FALSE(contains(run_twill(kernel + "--turns").err, "replayed"));
+  CHECK_FALSE(contains(run_twill("emit gemm --machine hopper").err, "replayed"));
 }
 
 TEST_CASE("program: a listing, a file, verify; of a problem with its schedule and of a kernel") {
