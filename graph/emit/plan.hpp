@@ -39,6 +39,16 @@ struct ExtraBuffer {
   bool part() const { return whole_columns > 0; }
 };
 
+/// What a product that stands before the loop or behind it has of its own (plan_products.hpp).
+struct ProductOutside {
+  bool in_kernel = false;                ///< issued before the slots begin
+  std::optional<ExtraBuffer> factor[2];  ///< none: from registers, or where it lies already
+  // Of Blackwell:
+  std::string sum;    ///< its place in tensor memory
+  Amount base = 0;    ///< the first column of that
+  std::string ended;  ///< barrier
+};
+
 struct Plan {
   const program::Program* given = nullptr;
   const meaning::Meaning* meaning = nullptr;
@@ -75,6 +85,7 @@ struct Plan {
   /// Per store whose buffer another tile had: slots that used that one.
   std::map<int, std::set<int>> staging_users;
   std::map<int, ExtraBuffer> final_hand_over;  ///< per value of the loop
+  std::map<int, ProductOutside> outside;       ///< per value that is a product outside the loop
   std::vector<std::string> done;               ///< per slot, its barrier's name
   std::string resident_barrier;
   // Where there are tiles:
@@ -178,6 +189,13 @@ struct Plan {
   /// Values from before the loop that an op uses, through views and numbers that no op runs, with
   /// those that they are made of.
   std::set<int> used_before(int op) const;
+  /// Is its result carried in memory alone, and begins with a tile from before the loop, which no
+  /// slot has then? The kernel writes it there before its slots begin.
+  bool begins_in_kernel(int op) const;
+  /// Operand k of a product outside the loop, through copies that change nothing but its layout.
+  meaning::Operand factor(int product, std::size_t k) const;
+  /// Values from before the loop that one behind it uses, through others.
+  std::set<int> used_behind(int value) const;
   /// Slots with an op that reads a tile from before the loop.
   std::set<int> resident_readers() const;
   /// Values of the loop that a value after it uses, through others after it.

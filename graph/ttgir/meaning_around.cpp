@@ -112,7 +112,7 @@ int MeaningBuilder::after(int index, int copy, int dimension) {
   if (known != after_at_.end()) return known->second;
   if (after_at_.size() > kMostAround) refuse(index, "too much is computed behind the loop");
   const Operation& op = m_.op(index);
-  if (class_of(op) == OpClass::control || class_of(op) == OpClass::mma)
+  if (class_of(op) == OpClass::control)
     refuse(index, "behind the loop only tiles that it made are worked on here");
   meaning::Value value = computed(index, unique(part_name(name_for(m_, op), copy, dimension)),
                                   Where::after, copy, dimension);

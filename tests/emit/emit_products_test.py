@@ -1,0 +1,92 @@
+"""Kernels emitted from TTGIR modules with products of matrices before and behind their loops: executed on the CPU beside formulas
+written here by hand, every wait and every fence removed once, and compiled.
+
+usage: emit_products_test.py TWILL [--compile] [--removed] [MODULE...]
+As emit_pointers_test.py, whose runs these are. The functions are those of products_outside.py.
+"""
+import os
+import sys
+import tempfile
+
+import emit_around_test as around
+import emit_pointers_test as pointers
+import numpy as np
+
+CASES = [f"{name}-{machine}" for name in ("adapter", "chunk-of-state", "chunk-beside-itself") for machine in ("hopper", "blackwell")]
+half, floats, off = pointers.half, around.floats, around.off
+
+
+class Adapter:
+    """adapter(x, w, a, b, y, rows, K, N, scale): Y = X W + scale (X A) B, of rank 32; the last block of rows is ragged."""
+
+    def make(self, n, random):
+        self.rows, self.k, self.n, self.grid = 144, 64 * n, 128, (2, 2)
+        self.x, self.w = half(random, self.rows, self.k), half(random, self.k, self.n)
+        self.a, self.b = half(random, self.k, 32) / np.float16(8), half(random, 32, self.n)
+        self.y = np.full((self.rows, self.n), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.x, self.w, self.a, self.b, self.y, self.rows, self.k, self.n, 0.3]
+
+    def errors(self):
+        x, w, a, b = (one.astype(np.float64) for one in (self.x, self.w, self.a, self.b))
+        yield off(self.y, x @ w + 0.3 * (x @ a) @ b)
+
+
+class ChunkOfState:
+    """chunk_of_state(q, state, decay, p, v, o, length, stride): O = 2^decay (Q S) + P V; the last step of the sum is ragged."""
+
+    def make(self, n, random):
+        self.length, self.stride, self.grid = max(64 * n - 16, 0), max(64 * n, 128), (2, 2)
+        self.q, self.state = half(random, 256, 64), floats(random, 64, self.stride)
+        self.decay = random.uniform(-2, 0, 256).astype(np.float32)
+        self.p, self.v = half(random, 256, self.stride), half(random, self.length, self.stride)
+        self.o = np.full((256, self.stride), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.q, self.state, self.decay, self.p, self.v, self.o, self.length, self.stride]
+
+    def errors(self):
+        state = self.state.astype(np.float16).astype(np.float64)
+        o = np.exp2(self.decay.astype(np.float64))[:, None] * (self.q.astype(np.float64) @ state)
+        o += self.p[:, :self.length].astype(np.float64) @ self.v.astype(np.float64)
+        yield off(self.o[:, :128], o[:, :128])
+        yield 0.0 if np.isnan(self.o[:, 128:]).all() else np.inf
+
+
+class ChunkBesideItself:
+    """chunk_beside_itself(q, k, v, o, depth, scale): O = (S + S') V of chunks of 64 rows, S = scale tril(Q K')."""
+
+    def make(self, n, random):
+        self.depth, self.grid, self.scale = 64 * n, (3,), 0.05
+        self.q, self.k = half(random, 192, self.depth), half(random, 192, self.depth)
+        self.v, self.o = half(random, 3, 64, 64), np.full((192, 64), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.depth, self.scale]
+
+    def errors(self):
+        for chunk in range(3):
+            rows = slice(64 * chunk, 64 * chunk + 64)
+            s = np.tril(self.q[rows].astype(np.float64) @ self.k[rows].astype(np.float64).T) * self.scale
+            yield off(self.o[rows], (s + s.T) @ self.v[chunk].astype(np.float64).T)
+
+
+def oracle_of(path):
+    name = os.path.basename(path)
+    return Adapter() if name.startswith("adapter") else ChunkOfState() if "of-state" in name else ChunkBesideItself()
+
+
+
+def main():
+    twill, cases, compiles, removes = around.asked(CASES)
+    pointers.oracle_of = oracle_of
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases:
+            failed |= pointers.checked(twill, case, folder, removes, compiles)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
