@@ -1,8 +1,8 @@
-"""Kernels emitted from TTGIR modules with products of matrices before and behind their loops: executed on the CPU beside formulas
-written here by hand, every wait and every fence removed once, and compiled.
+"""Kernels emitted from TTGIR modules with products of matrices before and behind their loops, and with trip counts that the function
+chooses: executed on the CPU beside formulas written here by hand, every wait and every fence removed once, and compiled.
 
 usage: emit_products_test.py TWILL [--compile] [--removed] [MODULE...]
-As emit_pointers_test.py, whose runs these are. The functions are those of products_outside.py.
+As emit_pointers_test.py, whose runs these are. The functions are those of own_kernels.py.
 """
 import os
 import sys
@@ -12,7 +12,7 @@ import emit_around_test as around
 import emit_pointers_test as pointers
 import numpy as np
 
-CASES = [f"{name}-{machine}" for name in ("adapter", "chunk-of-state", "chunk-beside-itself") for machine in ("hopper", "blackwell")]
+CASES = [f"{name}-{machine}" for name in ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen") for machine in ("hopper", "blackwell")]
 half, floats, off = pointers.half, around.floats, around.off
 
 
@@ -72,9 +72,29 @@ class ChunkBesideItself:
             yield off(self.o[rows], (s + s.T) @ self.v[chunk].astype(np.float64).T)
 
 
+class StepsChosen:
+    """steps_chosen(x, w, y, lengths, K, N): Y = X W for sequences of 128 rows, of K columns or of one step less."""
+
+    def make(self, n, random):
+        self.lengths, self.k, self.grid = np.array([100, 63, 0, 65], np.int32), 64 * n, (2, 4)
+        self.x, self.w = half(random, 512, self.k), half(random, self.k, 64)
+        self.y = np.full((512, 64), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.lengths, self.k, 64]
+
+    def errors(self):
+        for block in range(8):
+            rows, length = slice(64 * block, 64 * block + 64), self.lengths[block // 2]
+            depth = (self.k if length % 2 == 0 else max(self.k - 64, 0)) if block % 2 * 64 < length else 0
+            yield off(self.y[rows], self.x[rows, :depth].astype(np.float64) @ self.w[:depth].astype(np.float64))
+
+
+ORACLES = {"adapter": Adapter, "chunk-of-state": ChunkOfState, "chunk-beside-itself": ChunkBesideItself, "steps-chosen": StepsChosen}
+
+
 def oracle_of(path):
-    name = os.path.basename(path)
-    return Adapter() if name.startswith("adapter") else ChunkOfState() if "of-state" in name else ChunkBesideItself()
+    return ORACLES[os.path.basename(path).rsplit("-", 1)[0]]()
 
 
 

@@ -1,6 +1,7 @@
-"""Kernels with products of matrices before and behind their loops, of which tests/data/ttgir has modules:
+"""Kernels of which tests/data/ttgir has modules: with products of matrices before and behind their loops, and with trip counts that
+the function chooses.
 
-    VENV/bin/python tests/emit/products_outside.py FOLDER
+    VENV/bin/python tests/emit/own_kernels.py FOLDER
 
 writes them anew for cuda:90 and cuda:100, up to where Triton would set stages. emit_products_test.py executes what is
 written of them."""
@@ -70,6 +71,24 @@ def chunk_beside_itself(q_ptr, k_ptr, v_ptr, o_ptr, depth, scale, ROWS: tl.const
     tl.store(o_ptr + row[:, None] * BLOCK_N + column[None, :], o.to(tl.float16))
 
 
+@triton.jit
+def steps_chosen(x_ptr, w_ptr, y_ptr, lengths_ptr, K, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+                 ROWS: tl.constexpr):
+    """Y = X W for sequences of ROWS rows: all K columns count where the length is even, else all but the last step's; blocks of rows
+    behind the end are 0."""
+    length = tl.load(lengths_ptr + tl.program_id(1))
+    first = tl.program_id(0) * BLOCK_M
+    row = tl.program_id(1) * ROWS + first + tl.arange(0, BLOCK_M)
+    column, k = tl.arange(0, BLOCK_N), tl.arange(0, BLOCK_K)
+    depth = tl.where(length % 2 == 0, K, K - BLOCK_K)
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for start in range(0, tl.where(first < length, 1, 0) * depth, BLOCK_K):
+        x = tl.load(x_ptr + row[:, None] * K + (start + k)[None, :])
+        w = tl.load(w_ptr + (start + k)[:, None] * N + column[None, :])
+        acc = tl.dot(x, w, acc)
+    tl.store(y_ptr + row[:, None] * N + column[None, :], acc.to(tl.float16))
+
+
 CASES = [  # kernel, its signature, its constants
     (adapter, "x_ptr=*fp16:16, w_ptr=*fp16:16, a_ptr=*fp16:16, b_ptr=*fp16:16, y_ptr=*fp16:16, rows=i32, K=i32:16, N=i32:16, scale=fp32",
      dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64, RANK=32)),
@@ -77,6 +96,8 @@ CASES = [  # kernel, its signature, its constants
      "stride=i32:16", dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64, DEPTH=64)),
     (chunk_beside_itself, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp16:16, depth=i32:16, scale=fp32",
      dict(ROWS=64, BLOCK_N=64, BLOCK_K=64)),
+    (steps_chosen, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, lengths_ptr=*i32, K=i32:16, N=i32:16",
+     dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64, ROWS=128)),
 ]
 
 
