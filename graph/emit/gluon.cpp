@@ -60,6 +60,7 @@ class LoopPrinter {
     for (const auto& [v, one] : plan_.staging) add(one.name);
     for (const auto& [v, one] : plan_.final_hand_over) add(one.name);
     for (const auto& [tile, one] : plan_.handed) add(one.name);
+    for (const auto& [v, one] : plan_.made) add(one.name);
     for (const auto& [v, product] : plan_.outside) {
       for (const auto& one : product.factor)
         if (one) add(one->name);
@@ -168,7 +169,7 @@ class LoopPrinter {
       buffers();
       initial();
       if (!begins.empty()) {
-        line(1, "# What is carried into iteration 0, made before the slots begin.");
+        line(1, "# What is carried into iteration 0, and factors, made before the slots begin.");
         for (const auto& [v, product] : plan_.outside)
           if (product.in_kernel && !product.ended.empty()) single(product.ended, 1);
         text_ += begins;
@@ -244,6 +245,8 @@ class LoopPrinter {
         allocate(one.name, one.shape, one.type, 1, "  # on its way out");
     for (const auto& [v, one] : plan_.final_hand_over)
       allocate(one.name, one.shape, one.type, 1, "  # for another slot, after the loop");
+    for (const auto& [v, one] : plan_.made)
+      allocate(one.name, one.shape, one.type, 1, "  # made before the slots begin");
     for (const auto& [v, product] : plan_.outside)
       for (const auto& one : product.factor)
         if (one) allocate(one->name, one->shape, one->type, 1, "  # of a product outside the loop");

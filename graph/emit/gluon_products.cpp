@@ -39,7 +39,7 @@ std::string SlotPrinter::outside_factor(int v, std::size_t k, const Expression& 
     line(1, use(buffer->name) + ".store(" + one.text + ")");
     return buffer->name + turned;
   }
-  const std::string left = plan_.variable[at(v)] + "_left";
+  std::string left = plan_.variable[at(v)] + "_left";
   line(1,
        left + " = gl.convert_layout(" + one.text + ", gl.DotOperandLayout(0, " + layout + ", 2))");
   return left;

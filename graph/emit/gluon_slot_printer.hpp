@@ -113,6 +113,8 @@ class SlotPrinter {
   void age_variables(int depth, int op);
 
   // Before the loop.
+  /// A value that the kernel itself computes before its slots begin.
+  Expression first_of_all(int value);
   void before();
   void carried_in(int op);
 

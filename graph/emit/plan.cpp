@@ -517,8 +517,11 @@ class Planner {
       const int slot = plan_.partitions[k];
       if (slot == plan_.finish_slot()) continue;
       constexpr Amount kFew = 8;  // (as many as go into what a slot has beside its tiles)
-      if (const Amount before = registers_before(plan_, slot);
-          before > kFew && register_pressure(plan_, slot) > p_.slots[at(slot)].registers + kFew)
+      // (What is made of other values before the loop and used there alone is gone in it.)
+      const Amount all = registers_before(plan_, slot);
+      if (const Amount before = registers_before(plan_, slot, true);
+          before > kFew &&
+          register_pressure(plan_, slot) - all + before > p_.slots[at(slot)].registers + kFew)
         return Refusal{"limits", "slot " + harmless(p_.slots[at(slot)].name) + " holds " +
                                      std::to_string(before) +
                                      " registers a thread from before the loop, which its tiles "

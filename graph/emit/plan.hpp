@@ -86,6 +86,7 @@ struct Plan {
   std::map<int, std::set<int>> staging_users;
   std::map<int, ExtraBuffer> final_hand_over;  ///< per value of the loop
   std::map<int, ProductOutside> outside;       ///< per value that is a product outside the loop
+  std::map<int, ExtraBuffer> made;             ///< per value that is a made_factor()
   std::vector<std::string> done;               ///< per slot, its barrier's name
   std::string resident_barrier;
   // Where there are tiles:
@@ -192,6 +193,10 @@ struct Plan {
   /// Is its result carried in memory alone, and begins with a tile from before the loop, which no
   /// slot has then? The kernel writes it there before its slots begin.
   bool begins_in_kernel(int op) const;
+  /// Of factor k of the product that op `op` runs: the value from before the loop that it is, where
+  /// that is computed and the product takes it from memory alone. The kernel writes it there before
+  /// its slots begin. -1 = it is another one.
+  int made_factor(int op, std::size_t k) const;
   /// Operand k of a product outside the loop, through copies that change nothing but its layout.
   meaning::Operand factor(int product, std::size_t k) const;
   /// Values from before the loop that one behind it uses, through others.

@@ -85,6 +85,7 @@ class MemoryPlanner {
     for (const auto& [v, one] : plan_.resident) all = rounded(all + bytes_of(one), kLargePeriod);
     for (const auto& [v, one] : plan_.final_hand_over) all += rounded(bytes_of(one), kSmallPeriod);
     for (const auto& [tile, one] : plan_.handed) all = rounded(all + bytes_of(one), kLargePeriod);
+    for (const auto& [v, one] : plan_.made) all = rounded(all + bytes_of(one), kLargePeriod);
     for (const auto& [v, product] : plan_.outside)
       for (const auto& one : product.factor)
         if (one) all = rounded(all + bytes_of(*one), kLargePeriod);

@@ -30,6 +30,11 @@ class OutsidePlanner {
       if (value.function != Function::product || m_.in_loop(v)) continue;
       if (auto no = one_product(v, value)) return no;
     }
+    for (int op = 0; op < static_cast<int>(plan_.given->ops.size()); ++op)
+      for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
+        if (const int v = plan_.made_factor(op, k); v >= 0 && !plan_.made.contains(v))
+          plan_.made[v] = {names_.make(plan_.variable[at(v)] + "_smem", "buffer"),
+                           m_.values[at(v)].shape, m_.values[at(v)].type, true};
     return std::nullopt;
   }
 
@@ -119,12 +124,16 @@ class OutsidePlanner {
         slots.insert(plan_.after_slot[at(store)]);
     return slots;
   }
-  /// Does what the loop carries in memory begin with it?
+  /// Does what the loop carries in memory begin with it, or a factor of the loop's that is
+  /// computed?
   bool needed_in_kernel(int v) const {
     for (int op = 0; op < static_cast<int>(plan_.given->ops.size()); ++op)
       if (plan_.begins_in_kernel(op) &&
           uses(m_.initial_of(plan_.links.result[at(op)])->what.value, v))
         return true;
+    for (int op = 0; op < static_cast<int>(plan_.given->ops.size()); ++op)
+      for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
+        if (const int made = plan_.made_factor(op, k); made >= 0 && uses(made, v)) return true;
     return false;
   }
   bool uses(int user, int v) const {

@@ -192,7 +192,7 @@ bool ends_before(const meaning::Meaning& meaning, int value) {
 
 }  // namespace
 
-Amount registers_before(const Plan& plan, int slot) {
+Amount registers_before(const Plan& plan, int slot, bool in_loop) {
   constexpr std::int64_t kThreads = 32, kOfRow = 4;  // a row of wgmma's result has four threads
   std::set<int> all;
   for (int op = 0; op < static_cast<int>(plan.given->ops.size()); ++op)
@@ -201,7 +201,7 @@ Amount registers_before(const Plan& plan, int slot) {
   const ValuePrinter values(plan, slot, needs);
   const std::int64_t warps = plan.warps(slot);
   Amount sum = 0;
-  const bool products = product_before(*plan.meaning);
+  const bool products = in_loop || product_before(*plan.meaning);
   for (const int v : all) {
     const meaning::Value& value = plan.meaning->values[at(v)];
     if (value.shape.empty() || (products && ends_before(*plan.meaning, v)) ||

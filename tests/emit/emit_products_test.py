@@ -1,5 +1,5 @@
-"""Kernels emitted from TTGIR modules with products of matrices before and behind their loops, and with trip counts that the function
-chooses: executed on the CPU beside formulas written here by hand, every wait and every fence removed once, and compiled.
+"""Kernels emitted from TTGIR modules with products of matrices before and behind their loops, factors that are computed before them,
+and trip counts that the function chooses: executed on the CPU beside formulas written here by hand, every wait and every fence removed once, and compiled.
 
 usage: emit_products_test.py TWILL [--compile] [--removed] [MODULE...]
 As emit_pointers_test.py, whose runs these are. The functions are those of own_kernels.py.
@@ -12,7 +12,7 @@ import emit_around_test as around
 import emit_pointers_test as pointers
 import numpy as np
 
-CASES = [f"{name}-{machine}" for name in ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen") for machine in ("hopper", "blackwell")]
+CASES = [f"{name}-{machine}" for name in ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled") for machine in ("hopper", "blackwell")]
 half, floats, off = pointers.half, around.floats, around.off
 
 
@@ -90,7 +90,24 @@ class StepsChosen:
             yield off(self.y[rows], self.x[rows, :depth].astype(np.float64) @ self.w[:depth].astype(np.float64))
 
 
-ORACLES = {"adapter": Adapter, "chunk-of-state": ChunkOfState, "chunk-beside-itself": ChunkBesideItself, "steps-chosen": StepsChosen}
+class WeightScaled:
+    """weight_scaled(x, w, scale, y, rows, N): Y = X (W scale), 64 rows a step; the scaled weight is rounded."""
+
+    def make(self, n, random):
+        self.rows, self.n, self.grid = 64 * n, 128, (2,)
+        self.x, self.w = half(random, self.rows, 64), half(random, 64, self.n)
+        self.scale = random.uniform(0.5, 1.5, self.n).astype(np.float32)
+        self.y = np.full((self.rows, self.n), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.x, self.w, self.scale, self.y, self.rows, self.n]
+
+    def errors(self):
+        yield off(self.y, self.x.astype(np.float64) @ (self.w.astype(np.float32) * self.scale).astype(np.float16).astype(np.float64))
+
+
+ORACLES = {"adapter": Adapter, "chunk-of-state": ChunkOfState, "chunk-beside-itself": ChunkBesideItself, "steps-chosen": StepsChosen,
+           "weight-scaled": WeightScaled}
 
 
 def oracle_of(path):

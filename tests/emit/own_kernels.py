@@ -1,5 +1,5 @@
-"""Kernels of which tests/data/ttgir has modules: with products of matrices before and behind their loops, and with trip counts that
-the function chooses.
+"""Kernels of which tests/data/ttgir has modules: with products of matrices before and behind their loops, factors that are computed
+before them, and trip counts that the function chooses.
 
     VENV/bin/python tests/emit/own_kernels.py FOLDER
 
@@ -89,6 +89,17 @@ def steps_chosen(x_ptr, w_ptr, y_ptr, lengths_ptr, K, N, BLOCK_M: tl.constexpr, 
     tl.store(y_ptr + row[:, None] * N + column[None, :], acc.to(tl.float16))
 
 
+@triton.jit
+def weight_scaled(x_ptr, w_ptr, scale_ptr, y_ptr, rows, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, DEPTH: tl.constexpr):
+    """Y = X (W scale): the right factor of each step is computed before the loop."""
+    column, depth, row = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N), tl.arange(0, DEPTH), tl.arange(0, BLOCK_M)
+    w = tl.load(w_ptr + depth[:, None] * N + column[None, :]) * tl.load(scale_ptr + column)[None, :]
+    w = w.to(tl.float16)
+    for start in range(0, rows, BLOCK_M):
+        x = tl.load(x_ptr + (start + row)[:, None] * DEPTH + depth[None, :])
+        tl.store(y_ptr + (start + row)[:, None] * N + column[None, :], tl.dot(x, w).to(tl.float16))
+
+
 CASES = [  # kernel, its signature, its constants
     (adapter, "x_ptr=*fp16:16, w_ptr=*fp16:16, a_ptr=*fp16:16, b_ptr=*fp16:16, y_ptr=*fp16:16, rows=i32, K=i32:16, N=i32:16, scale=fp32",
      dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64, RANK=32)),
@@ -98,6 +109,8 @@ CASES = [  # kernel, its signature, its constants
      dict(ROWS=64, BLOCK_N=64, BLOCK_K=64)),
     (steps_chosen, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, lengths_ptr=*i32, K=i32:16, N=i32:16",
      dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64, ROWS=128)),
+    (weight_scaled, "x_ptr=*fp16:16, w_ptr=*fp16:16, scale_ptr=*fp32:16, y_ptr=*fp16:16, rows=i32, N=i32:16",
+     dict(BLOCK_M=64, BLOCK_N=64, DEPTH=64)),
 ]
 
 
