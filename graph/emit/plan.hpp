@@ -2,6 +2,7 @@
 // loop are computed, partitions.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -41,8 +42,9 @@ struct ExtraBuffer {
 
 /// What a product that stands before the loop or behind it has of its own (plan_products.hpp).
 struct ProductOutside {
-  bool in_kernel = false;                ///< issued before the slots begin
-  std::optional<ExtraBuffer> factor[2];  ///< none: from registers, or where it lies already
+  bool in_kernel = false;  ///< issued before the slots begin
+  std::array<std::optional<ExtraBuffer>, 2>
+      factor;  ///< none: from registers, or where it lies already
   // Of Blackwell:
   std::string sum;    ///< its place in tensor memory
   Amount base = 0;    ///< the first column of that

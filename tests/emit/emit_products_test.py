@@ -1,5 +1,6 @@
 """Kernels emitted from TTGIR modules with products of matrices before and behind their loops, factors that are computed before them,
-and trip counts that the function chooses: executed on the CPU beside formulas written here by hand, every wait and every fence removed once, and compiled.
+and trip counts that the function chooses: executed on the CPU beside formulas written here by hand, every wait and every fence removed
+once, and compiled.
 
 usage: emit_products_test.py TWILL [--compile] [--removed] [MODULE...]
 As emit_pointers_test.py, whose runs these are. The functions are those of own_kernels.py.
@@ -12,7 +13,11 @@ import emit_around_test as around
 import emit_pointers_test as pointers
 import numpy as np
 
-CASES = [f"{name}-{machine}" for name in ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled") for machine in ("hopper", "blackwell")]
+NAMES = ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled")
+CASES = [f"{name}-{machine}" for name in NAMES for machine in ("hopper", "blackwell")]
+# What is loaded behind the loop has been stored there.
+REFUSED = {"steps-chosen-hopper:stored": "where something has been stored"}
+pointers.CHANGES["stored"] = (r"(= tt\.splat) %v_ptr :", r"\1 %y_ptr :")
 half, floats, off = pointers.half, around.floats, around.off
 
 
@@ -73,21 +78,23 @@ class ChunkBesideItself:
 
 
 class StepsChosen:
-    """steps_chosen(x, w, y, lengths, K, N): Y = X W for sequences of 128 rows, of K columns or of one step less."""
+    """steps_chosen(x, w, y, lengths, K, N, v, s): Y = X W for sequences of 128 rows, of K columns or of one step less; S = Y V."""
 
     def make(self, n, random):
         self.lengths, self.k, self.grid = np.array([100, 63, 0, 65], np.int32), 64 * n, (2, 4)
         self.x, self.w = half(random, 512, self.k), half(random, self.k, 64)
-        self.y = np.full((512, 64), np.nan, np.float16)
+        self.y, self.v, self.s = np.full((512, 64), np.nan, np.float16), half(random, 64), np.full(512, np.nan, np.float32)
 
     def arguments(self):
-        return [self.x, self.w, self.y, self.lengths, self.k, 64]
+        return [self.x, self.w, self.y, self.lengths, self.k, 64, self.v, self.s]
 
     def errors(self):
         for block in range(8):
             rows, length = slice(64 * block, 64 * block + 64), self.lengths[block // 2]
             depth = (self.k if length % 2 == 0 else max(self.k - 64, 0)) if block % 2 * 64 < length else 0
-            yield off(self.y[rows], self.x[rows, :depth].astype(np.float64) @ self.w[:depth].astype(np.float64))
+            y = self.x[rows, :depth].astype(np.float64) @ self.w[:depth].astype(np.float64)
+            yield off(self.y[rows], y)
+            yield off(self.s[rows], y @ self.v.astype(np.float64))
 
 
 class WeightScaled:
@@ -120,6 +127,7 @@ def main():
     pointers.oracle_of = oracle_of
     failed = False
     with tempfile.TemporaryDirectory() as folder:
+        failed |= pointers.written(twill, REFUSED if cases == CASES else {}, folder)
         for case in cases:
             failed |= pointers.checked(twill, case, folder, removes, compiles)
     return 1 if failed else 0

@@ -72,10 +72,10 @@ def chunk_beside_itself(q_ptr, k_ptr, v_ptr, o_ptr, depth, scale, ROWS: tl.const
 
 
 @triton.jit
-def steps_chosen(x_ptr, w_ptr, y_ptr, lengths_ptr, K, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
-                 ROWS: tl.constexpr):
+def steps_chosen(x_ptr, w_ptr, y_ptr, lengths_ptr, K, N, v_ptr, s_ptr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                 BLOCK_K: tl.constexpr, ROWS: tl.constexpr):
     """Y = X W for sequences of ROWS rows: all K columns count where the length is even, else all but the last step's; blocks of rows
-    behind the end are 0."""
+    behind the end are 0. S = Y V, of a V that is loaded when Y has been stored."""
     length = tl.load(lengths_ptr + tl.program_id(1))
     first = tl.program_id(0) * BLOCK_M
     row = tl.program_id(1) * ROWS + first + tl.arange(0, BLOCK_M)
@@ -87,6 +87,7 @@ def steps_chosen(x_ptr, w_ptr, y_ptr, lengths_ptr, K, N, BLOCK_M: tl.constexpr, 
         w = tl.load(w_ptr + (start + k)[:, None] * N + column[None, :])
         acc = tl.dot(x, w, acc)
     tl.store(y_ptr + row[:, None] * N + column[None, :], acc.to(tl.float16))
+    tl.store(s_ptr + row, tl.sum(acc * tl.load(v_ptr + column)[None, :], axis=1))
 
 
 @triton.jit
@@ -107,7 +108,7 @@ CASES = [  # kernel, its signature, its constants
      "stride=i32:16", dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64, DEPTH=64)),
     (chunk_beside_itself, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp16:16, depth=i32:16, scale=fp32",
      dict(ROWS=64, BLOCK_N=64, BLOCK_K=64)),
-    (steps_chosen, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, lengths_ptr=*i32, K=i32:16, N=i32:16",
+    (steps_chosen, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, lengths_ptr=*i32, K=i32:16, N=i32:16, v_ptr=*fp16:16, s_ptr=*fp32:16",
      dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64, ROWS=128)),
     (weight_scaled, "x_ptr=*fp16:16, w_ptr=*fp16:16, scale_ptr=*fp32:16, y_ptr=*fp16:16, rows=i32, N=i32:16",
      dict(BLOCK_M=64, BLOCK_N=64, DEPTH=64)),
