@@ -68,7 +68,8 @@ def prepare(folder):
     sys.modules["torch"].autograd = types.SimpleNamespace(Function=Nothing)
     Absent("packaging", version=types.SimpleNamespace(parse=lambda text: tuple(int(x) for x in text.split(".")[:2])))
     triton.autotune = lambda *_, **__: lambda function: function
-    triton.Config, triton.JITFunction.configs = Configuration, [Configuration()]
+    from triton.runtime.interpreter import InterpretedFunction
+    triton.Config, triton.JITFunction.configs, InterpretedFunction.configs = Configuration, [Configuration()], [Configuration()]
     fla = os.path.join(folder, "flash-linear-attention")
     if os.path.isdir(fla):
         for name in ("fla", "fla.ops", "fla.modules"):

@@ -7,6 +7,7 @@
 #include "graph/emit/gluon_host.hpp"
 #include "graph/emit/gluon_slot.hpp"
 #include "graph/emit/gluon_values.hpp"
+#include "graph/emit/kernel_arguments.hpp"
 #include "graph/emit/sequence.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
@@ -43,49 +44,6 @@ class LoopPrinter {
     return functions + text_;
   }
 
-  /// Of a kernel that is one loop.
-
-  std::vector<KernelArgument> called_with() const {
-    std::vector<KernelArgument> all;
-    const auto block = [&](std::size_t h) {
-      return m_.tensors[at(plan_.axes.tensors[h].parts.front())].shape;
-    };
-    if (plan_.user != nullptr) {
-      for (std::size_t k = 0; k < plan_.parameter_name.size(); ++k) {
-        const std::string& name = plan_.parameter_name[k];
-        if (name.empty()) continue;
-        const meaning::Parameter& given = plan_.user->parameters[k];
-        KernelArgument one{KernelArgument::number, name, given.type, {}};
-        if (given.kind == meaning::Parameter::pointer) {
-          one.kind = KernelArgument::pointer;
-          one.type.clear();
-          for (std::size_t h = 0; h < plan_.host_name.size(); ++h)
-            if (name == plan_.host_name[h] + "_ptr") one.type = plan_.axes.tensors[h].type;
-          if (one.type.empty() && plan_.by_elements()) one.type = given.pointed;
-        }
-        if (given.kind == meaning::Parameter::descriptor) {
-          one.kind = KernelArgument::descriptor;
-          one.block = given.block;
-          for (std::size_t h = 0; h < plan_.host_name.size(); ++h)
-            if (name == plan_.host_name[h] + "_desc") one.block = block(h);
-        }
-        one.divisor = given.divisor;
-        all.push_back(std::move(one));
-      }
-      return all;
-    }
-    for (std::size_t h = 0; h < plan_.host_name.size(); ++h) {
-      const bool vector = plan_.axes.tensors[h].axes.size() == 1;
-      all.push_back({vector ? KernelArgument::pointer : KernelArgument::descriptor,
-                     plan_.host_name[h] + plan_.suffix(static_cast<int>(h)),
-                     plan_.axes.tensors[h].type, vector ? std::vector<std::int64_t>{} : block(h)});
-    }
-    for (const std::string& one : plan_.host_name)
-      all.push_back({KernelArgument::number, one + "_rows", "i32", {}});
-    all.push_back({KernelArgument::number, "n", "i32", {}});
-    return all;
-  }
-
  private:
   // ---- names that slots get as arguments
 
@@ -102,6 +60,14 @@ class LoopPrinter {
     for (const auto& [v, one] : plan_.staging) add(one.name);
     for (const auto& [v, one] : plan_.final_hand_over) add(one.name);
     for (const auto& [tile, one] : plan_.handed) add(one.name);
+    for (const auto& [v, one] : plan_.made) add(one.name);
+    for (const auto& [v, product] : plan_.outside) {
+      for (const auto& one : product.factor)
+        if (one) add(one->name);
+      if (product.sum.empty()) continue;
+      add(product.sum);
+      add(product.ended);
+    }
     for (const std::string& one : plan_.barrier)
       if (!one.empty()) add(one);
     add(plan_.resident_barrier);
@@ -156,7 +122,8 @@ class LoopPrinter {
     if (s < plan_.finish_slot())
       doc = "    # " + std::to_string(plan_.warps(s)) + (plan_.warps(s) == 1 ? " warp" : " warps") +
             ", " + std::to_string(p_.slots[at(s)].registers) + " registers a thread for tiles\n";
-    return "\n\n@gluon.jit\ndef " + plan_.slot_name[at(s)] + "(" + list + "):\n" + doc + slot.body;
+    return "\n\n@gluon.jit\ndef " + plan_.slot_name[at(s)] + "(" + list + "):\n" + doc +
+           (slot.body.empty() ? "    pass  # nobody needs what it would make\n" : slot.body);
   }
 
   // ---- the kernel
@@ -195,10 +162,18 @@ class LoopPrinter {
     if (plan_.user != nullptr) {
       std::string bodies;
       for (const SlotText& slot : slots) bodies += slot.body;
+      const std::string begins = initial_tiles(plan_, plan_.partitions[0], needs_);
+      bodies += begins;
       text_ += part_ == 0 ? user_kernel_head(plan_, bodies) : part_head(bodies);
       if (part_ == 0) handed_buffers();
       buffers();
       initial();
+      if (!begins.empty()) {
+        line(1, "# What is carried into iteration 0, and factors, made before the slots begin.");
+        for (const auto& [v, product] : plan_.outside)
+          if (product.in_kernel && !product.ended.empty()) single(product.ended, 1);
+        text_ += begins;
+      }
       barriers();
       partitions(slots);
       if (part_ + 1 < file_.plans.size()) next_loop();
@@ -270,6 +245,11 @@ class LoopPrinter {
         allocate(one.name, one.shape, one.type, 1, "  # on its way out");
     for (const auto& [v, one] : plan_.final_hand_over)
       allocate(one.name, one.shape, one.type, 1, "  # for another slot, after the loop");
+    for (const auto& [v, one] : plan_.made)
+      allocate(one.name, one.shape, one.type, 1, "  # made before the slots begin");
+    for (const auto& [v, product] : plan_.outside)
+      for (const auto& one : product.factor)
+        if (one) allocate(one->name, one->shape, one->type, 1, "  # of a product outside the loop");
     tensor_memory();
   }
 
@@ -326,6 +306,15 @@ class LoopPrinter {
                   (storage.depth > 1 ? std::to_string(storage.depth) + ", " : "") + rows + "], " +
                   layout(value.shape[0], value.shape[1]) + ")");
     }
+    for (const auto& [v, product] : plan_.outside) {
+      if (product.sum.empty()) continue;
+      needs_.tmem_parts = true;
+      const auto& shape = m_.values[at(v)].shape;
+      line(1, product.sum + " = tensor_memory.slice(" + std::to_string(product.base) + ", " +
+                  std::to_string(shape[1]) + ").reinterpret(gl.float32, [" +
+                  std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + "], " +
+                  layout(shape[0], shape[1]) + ")");
+    }
   }
 
   /// What carried results have from before the loop, where they lie in memory.
@@ -345,6 +334,7 @@ class LoopPrinter {
       const meaning::Initial* first = m_.initial_of(value);
       if (first == nullptr)
         throw Refusal{"operand", m_.values[at(value)].id + " is carried and has no initial value"};
+      if (plan_.begins_in_kernel(plan_.op_of(value))) continue;
       const ExtraBuffer* const handed =
           first->what.value < 0 ? nullptr : plan_.handed_in(first->what.value);
       if (first->what.value >= 0 &&
@@ -398,6 +388,12 @@ class LoopPrinter {
     }
   }
 
+  void single(const std::string& name, int count) {
+    all_barriers_.emplace_back(name, 0);
+    line(1, name + " = mbarrier.allocate_mbarrier()");
+    line(1, "mbarrier.init(" + name + ", count=" + std::to_string(count) + ")");
+  }
+
   /// cp.async of a vector: every thread of the slot arrives.
   int arrivals(const program::Event& event) const {
     const int source = plan_.legal.source[at(event.op)];
@@ -413,11 +409,6 @@ class LoopPrinter {
     const auto& events = plan_.legal.program.events;
     for (std::size_t e = 0; e < events.size(); ++e)
       if (!events[e].pending) barrier(plan_.barrier[e], events[e].phases, arrivals(events[e]));
-    const auto single = [&](const std::string& name, int count) {
-      all_barriers_.emplace_back(name, 0);
-      line(1, name + " = mbarrier.allocate_mbarrier()");
-      line(1, "mbarrier.init(" + name + ", count=" + std::to_string(count) + ")");
-    };
     int residents = 0;
     for (const auto& [v, one] : plan_.resident)
       residents +=
@@ -429,6 +420,8 @@ class LoopPrinter {
       single(plan_.tile_free, static_cast<int>(plan_.finishers().size()));
     for (std::size_t s = 0; s < plan_.done_needed.size(); ++s)
       if (plan_.done_needed[s]) single(plan_.done[s], 1);
+    for (const auto& [v, product] : plan_.outside)
+      if (!product.in_kernel && !product.ended.empty()) single(product.ended, 1);
   }
 
   void partitions(const std::vector<SlotText>& slots) {
@@ -532,7 +525,7 @@ GluonKernel written(const std::vector<const Plan*>& plans, const EmitOptions& op
   for (std::size_t part = plans.size(); part-- > 0;) {
     LoopPrinter printer(file, part);
     functions += printer.run();
-    if (plans.size() == 1) made.arguments = printer.called_with();
+    if (plans.size() == 1) made.arguments = kernel_arguments(*plans[part]);
   }
   const std::string defined = gluon_definitions(file);
   made.about = gluon_about(file, options);

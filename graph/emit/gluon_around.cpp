@@ -39,6 +39,16 @@ Expression SlotPrinter::early(int v) {
   if (!early_.insert(v).second) return {name, layout, value.type};
   if (gluon_type(value.type).empty()) refuse("type", value.id + " is of type " + value.type);
   std::string text;
+  if (value.function == Function::product) {
+    std::vector<Expression> in;
+    for (std::size_t k = 0; k < value.operands.size(); ++k) {
+      Operand one = k < 2 ? plan_.factor(v, k) : value.operands[k];
+      one.transposed = false;
+      in.push_back(early_operand(v, one));
+    }
+    outside_product(v, in);
+    return {name, layout, value.type};
+  }
   if (value.function != Function::load) {
     std::vector<Expression> in;
     for (const Operand& one : value.operands) in.push_back(early_operand(v, one));

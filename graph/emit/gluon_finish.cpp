@@ -34,6 +34,7 @@ void SlotPrinter::after() {
   if (!stores.empty()) {
     line(1, "# after the loop");
     wait_for_others(stores);
+    wait_for_resident(stores);
     std::set<int> written;
     for (const int v : stores) final_value(v, written);
   }
@@ -110,7 +111,7 @@ Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& 
     refuse("operand", "a part of a result is used after the loop by " + m_.values[at(v)].id);
   if (!m_.in_loop(one.value)) {
     if (one.value < m_.loop_begin) {
-      if (plan_.resident.contains(one.value))
+      if (plan_.resident.contains(one.value) && plan_.outside.empty())
         refuse("operand", "a tile from before the loop is used after it");
       return early(one.value);
     }
@@ -223,6 +224,15 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
       return;
     }
   std::vector<Expression> in;
+  if (value.function == Function::product) {
+    for (std::size_t k = 0; k < value.operands.size(); ++k) {
+      Operand one = k < 2 ? plan_.factor(v, k) : value.operands[k];
+      one.transposed = false;
+      in.push_back(final_operand(v, one, written));
+    }
+    outside_product(v, in);
+    return;
+  }
   for (const Operand& one : value.operands) in.push_back(final_operand(v, one, written));
   const Expression result = values_.evaluate(v, in, values_.layout_of(v), "");
   if (value.function != Function::store) {

@@ -102,8 +102,11 @@ void SlotPrinter::op(int depth, int op, Iteration it) {
 std::string SlotPrinter::memory_operand(int op, const Operand& one, Iteration it) {
   const Source source = values_.resolve(op, one);
   std::string text;
-  if (source.kind == Source::before && !plan_.resident.contains(source.value)) return "";
-  if (source.kind == Source::before)
+  const bool made = source.kind == Source::before && plan_.made.contains(source.value);
+  if (source.kind == Source::before && !made && !plan_.resident.contains(source.value)) return "";
+  if (made)
+    text = use(plan_.made.at(source.value).name);
+  else if (source.kind == Source::before)
     text = use(plan_.resident.at(source.value).name);
   else if (source.kind == Source::memory)
     text = copy_of(source.storage, it + -source.distance);

@@ -38,6 +38,10 @@ struct SlotText {
   std::set<std::string> used;  ///< names among the kernel's that it needs as arguments
 };
 
+/// What the kernel itself does before its slots begin: tiles that the loop carries in memory and
+/// that begin with values from before the loop (Plan::begins_in_kernel()), by the warps of `slot`;
+/// "" = none. Throws Refusal.
+std::string initial_tiles(const Plan& plan, int slot, ModuleNeeds& needs);
 /// Throws Refusal.
 SlotText slot_text(const Plan& plan, int slot, ModuleNeeds& needs);
 

@@ -1,7 +1,8 @@
 // Writes one slot's function in Gluon. Private to graph/emit/: gluon_slot.cpp (the loop, registers
 // over iterations), gluon_waits.cpp (waits, arrivals, products in flight), gluon_ops.cpp (ops),
 // gluon_copies.cpp (between global and shared memory), gluon_finish.cpp (what follows the loop),
-// gluon_earlier.cpp (loops before the loop).
+// gluon_earlier.cpp (loops before the loop), gluon_products.cpp (products outside the loop),
+// gluon_initial.cpp (what is carried in memory and computed before the slots begin).
 #pragma once
 
 #include <map>
@@ -63,6 +64,8 @@ class SlotPrinter {
         needs_(needs),
         values_(plan, slot, needs) {}
   SlotText run();
+  /// As initial_tiles() (gluon_initial.cpp).
+  std::string initial_tiles();
 
  private:
   // Text.
@@ -110,6 +113,8 @@ class SlotPrinter {
   void age_variables(int depth, int op);
 
   // Before the loop.
+  /// A value that the kernel itself computes before its slots begin.
+  Expression first_of_all(int value);
   void before();
   void carried_in(int op);
 
@@ -261,6 +266,18 @@ class SlotPrinter {
   std::string for_parts(int depth, std::int64_t columns, std::int64_t each);
   /// Ops (of the legal program) that follow each other, executed where the last of them stands.
   void chunks(int depth, const std::vector<int>& ops, int here, Iteration it);
+
+  // Products outside the loop: gluon_products.cpp.
+  /// Writes the product's lines; its result has its name. `factors`: without transposition.
+  void outside_product(int value, const std::vector<Expression>& operands);
+  /// Factor k as the product takes it, in memory or in registers.
+  std::string outside_factor(int value, std::size_t k, const Expression& one,
+                             const std::string& layout);
+  void outside_wgmma(int value, const std::string& a, const std::string& b, const Expression* sum);
+  void outside_tcgen05(int value, const std::string& a, const std::string& b,
+                       const Expression* sum);
+  /// Tiles from before the loop that what follows it uses are there.
+  void wait_for_resident(const std::vector<int>& stores);
 
   // After the loop: gluon_finish.cpp.
   void after();

@@ -9,6 +9,7 @@
 #include "graph/emit/loop_cut.hpp"
 #include "graph/emit/plan_check.hpp"
 #include "graph/emit/plan_memory.hpp"
+#include "graph/emit/plan_products.hpp"
 #include "graph/emit/register_pressure.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
@@ -61,6 +62,7 @@ class Planner {
     if (auto no = plan_earlier(plan_, names_, options_)) return *no;
     if (auto no = after_loop()) return *no;
     if (auto no = between_tiles()) return *no;
+    if (auto no = plan_products(plan_, names_)) return *no;
     partitions();
     if (auto no = plan_memory(plan_, names_)) return *no;
     if (options_.as_triton) {
@@ -328,7 +330,11 @@ class Planner {
     for (const int v : needed) {
       const int op = plan_.op_of(v);
       if (op < 0 || plan_.registers_of(op) < 0) continue;
-      const int weight = plan_.meaning->values[at(v)].shape.size() == 2 ? 1000 : 1;
+      const auto& shape = plan_.meaning->values[at(v)].shape;
+      // (With a product behind the loop tiles may be handed over: the largest one should not be.)
+      const int weight = shape.size() != 2   ? 1
+                         : !product_behind() ? 1000
+                                             : static_cast<int>(meaning::elements(shape));
       held[at(p_.ops[at(op)].slot)] += plan_.kept_in_memory(op) < 0 ? weight * 10 : weight;
       some = true;
     }
@@ -364,15 +370,22 @@ class Planner {
       if (held >= 0 && p_.ops[at(op)].slot == slot) continue;
       if (p_.ops[at(op)].slot != slot) plan_.done_needed[at(p_.ops[at(op)].slot)] = true;
       if (plan_.kept_in_memory(op) >= 0) continue;
-      if (held < 0 || value.shape.size() > 1 ||
+      const bool matrix = value.shape.size() > 1;
+      if (held < 0 || (matrix && !product_behind()) ||
           (value.shape.empty() && (!options_.as_triton || value.type != "f32")))
         return Refusal{"storage", value.id + " is needed after the loop on another slot"};
       if (!plan_.final_hand_over.contains(v))
         plan_.final_hand_over[v] = {
             names_.make(plan_.variable[at(v)] + "_last", "buffer"),
-            value.shape.empty() ? std::vector<std::int64_t>{1} : value.shape, value.type, false};
+            value.shape.empty() ? std::vector<std::int64_t>{1} : value.shape, value.type, matrix};
     }
     return std::nullopt;
+  }
+  /// Is there a product behind the loop? (What it is made of may be on several slots.)
+  bool product_behind() const {
+    const auto& values = plan_.meaning->values;
+    return std::any_of(values.begin() + plan_.meaning->after_begin, values.end(),
+                       [](const auto& one) { return one.function == Function::product; });
   }
 
   // ---- tiles
@@ -504,8 +517,11 @@ class Planner {
       const int slot = plan_.partitions[k];
       if (slot == plan_.finish_slot()) continue;
       constexpr Amount kFew = 8;  // (as many as go into what a slot has beside its tiles)
-      if (const Amount before = registers_before(plan_, slot);
-          before > kFew && register_pressure(plan_, slot) > p_.slots[at(slot)].registers + kFew)
+      // (What is made of other values before the loop and used there alone is gone in it.)
+      const Amount all = registers_before(plan_, slot);
+      if (const Amount before = registers_before(plan_, slot, true);
+          before > kFew &&
+          register_pressure(plan_, slot) - all + before > p_.slots[at(slot)].registers + kFew)
         return Refusal{"limits", "slot " + harmless(p_.slots[at(slot)].name) + " holds " +
                                      std::to_string(before) +
                                      " registers a thread from before the loop, which its tiles "

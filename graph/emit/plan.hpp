@@ -2,6 +2,7 @@
 // loop are computed, partitions.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -37,6 +38,17 @@ struct ExtraBuffer {
   std::int64_t first_column = 0, whole_columns = 0;  ///< of the wider tile; 0 = it is not wider
 
   bool part() const { return whole_columns > 0; }
+};
+
+/// What a product that stands before the loop or behind it has of its own (plan_products.hpp).
+struct ProductOutside {
+  bool in_kernel = false;  ///< issued before the slots begin
+  std::array<std::optional<ExtraBuffer>, 2>
+      factor;  ///< none: from registers, or where it lies already
+  // Of Blackwell:
+  std::string sum;    ///< its place in tensor memory
+  Amount base = 0;    ///< the first column of that
+  std::string ended;  ///< barrier
 };
 
 struct Plan {
@@ -75,6 +87,8 @@ struct Plan {
   /// Per store whose buffer another tile had: slots that used that one.
   std::map<int, std::set<int>> staging_users;
   std::map<int, ExtraBuffer> final_hand_over;  ///< per value of the loop
+  std::map<int, ProductOutside> outside;       ///< per value that is a product outside the loop
+  std::map<int, ExtraBuffer> made;             ///< per value that is a made_factor()
   std::vector<std::string> done;               ///< per slot, its barrier's name
   std::string resident_barrier;
   // Where there are tiles:
@@ -178,6 +192,17 @@ struct Plan {
   /// Values from before the loop that an op uses, through views and numbers that no op runs, with
   /// those that they are made of.
   std::set<int> used_before(int op) const;
+  /// Is its result carried in memory alone, and begins with a tile from before the loop, which no
+  /// slot has then? The kernel writes it there before its slots begin.
+  bool begins_in_kernel(int op) const;
+  /// Of factor k of the product that op `op` runs: the value from before the loop that it is, where
+  /// that is computed and the product takes it from memory alone. The kernel writes it there before
+  /// its slots begin. -1 = it is another one.
+  int made_factor(int op, std::size_t k) const;
+  /// Operand k of a product outside the loop, through copies that change nothing but its layout.
+  meaning::Operand factor(int product, std::size_t k) const;
+  /// Values from before the loop that one behind it uses, through others.
+  std::set<int> used_behind(int value) const;
   /// Slots with an op that reads a tile from before the loop.
   std::set<int> resident_readers() const;
   /// Values of the loop that a value after it uses, through others after it.

@@ -75,7 +75,8 @@ class Checker {
     if (!triton_ && value.function == Function::copy && value.operands[0].value >= 0 &&
         value.type != "i32" && m_.values[at(value.operands[0].value)].type == "i32")
       return Refusal{"op", value.id + " makes real numbers of integers: no text is written"};
-    if (value.function == Function::product && !m_.in_loop(v))
+    if (value.function == Function::product && !m_.in_loop(v) &&
+        (!triton_ || plan_.tiles() || !plan_.counter.empty()))
       return Refusal{"op", value.id + " is a product outside the loop"};
     return std::nullopt;
   }

@@ -41,7 +41,7 @@ class MemoryPlanner {
     if (fixed() + room_of_barriers() > kMostShared) overlay();
     Amount shared = fixed();
     if (auto no = stage_stores(shared)) return *no;
-    if (const Amount columns = tensor_columns(); columns > 0) {
+    if (const Amount columns = place_products(tensor_columns()); columns > 0) {
       plan_.launch.tmem_columns = 32;
       while (plan_.launch.tmem_columns < columns) plan_.launch.tmem_columns *= 2;
     }
@@ -85,6 +85,10 @@ class MemoryPlanner {
     for (const auto& [v, one] : plan_.resident) all = rounded(all + bytes_of(one), kLargePeriod);
     for (const auto& [v, one] : plan_.final_hand_over) all += rounded(bytes_of(one), kSmallPeriod);
     for (const auto& [tile, one] : plan_.handed) all = rounded(all + bytes_of(one), kLargePeriod);
+    for (const auto& [v, one] : plan_.made) all = rounded(all + bytes_of(one), kLargePeriod);
+    for (const auto& [v, product] : plan_.outside)
+      for (const auto& one : product.factor)
+        if (one) all = rounded(all + bytes_of(*one), kLargePeriod);
     return all;
   }
 
@@ -118,6 +122,7 @@ class MemoryPlanner {
     if (plan_.tiles()) all += 2;
     for (const Event& event : plan_.legal.program.events) all += event.pending ? 0 : event.phases;
     for (const bool needed : plan_.done_needed) all += needed ? 1 : 0;
+    for (const auto& [v, product] : plan_.outside) all += product.ended.empty() ? 0 : 1;
     return all;
   }
   Amount room_of_barriers() const {
@@ -130,6 +135,17 @@ class MemoryPlanner {
       if (!plan_.on_tmem(s)) continue;
       const Amount stride = rounded(s.size, s.alignment);
       columns = std::max(columns, s.base + stride * (s.depth - 1) + s.size);
+    }
+    return columns;
+  }
+
+  /// Results of products outside the loop lie behind the loop's columns; returns their end.
+  Amount place_products(Amount columns) {
+    constexpr Amount kColumns = 32;
+    for (auto& [v, product] : plan_.outside) {
+      if (product.sum.empty()) continue;
+      product.base = rounded(columns, kColumns);
+      columns = product.base + plan_.meaning->values[at(v)].shape[1];
     }
     return columns;
   }
@@ -205,7 +221,7 @@ class MemoryPlanner {
     std::vector<Reused> all;
     if (plan_.tiles()) return all;
     for (const auto& [q, one] : plan_.resident)
-      if (!plan_.columns_first(plan_.meaning->values[at(q)]))
+      if (!plan_.columns_first(plan_.meaning->values[at(q)]) && !used_outside(q))
         all.push_back({one, readers_before(q)});
     const std::set<int> kept = plan_.final_storages();
     for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
@@ -218,6 +234,16 @@ class MemoryPlanner {
            users(s)});
     }
     return all;
+  }
+
+  /// Does a product outside the loop, or what follows the loop, use a tile from before it?
+  bool used_outside(int q) const {
+    const auto& values = plan_.meaning->values;
+    for (int v = 0; v < static_cast<int>(values.size()); ++v)
+      if ((plan_.outside.contains(v) || v >= plan_.meaning->after_begin) &&
+          plan_.used_behind(v).contains(q))
+        return true;
+    return false;
   }
 
   /// Slots whose ops use a buffer of the loop. (Who reads a tile that was loaded has waited for

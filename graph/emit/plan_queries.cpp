@@ -70,9 +70,20 @@ std::set<int> Plan::finishers() const {
 std::set<int> Plan::used_before(int op) const {
   std::set<int> seen;
   std::vector<int> open = links.values[at(op)];
+  if (made_factor(op, 0) >= 0 || made_factor(op, 1) >= 0) {
+    const std::vector<Operand>& all = meaning->values[at(links.result[at(op)])].operands;
+    open.clear();
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const int value = all[k].value;
+      if (value < 0 || (k < 2 && made_factor(op, k) >= 0)) continue;
+      if (meaning->in_loop(value) && op_of(value) >= 0) continue;
+      if (seen.insert(value).second) open.push_back(value);
+    }
+  }
   for (const int v : links.values[at(op)])
     if (const meaning::Initial* first = meaning->initial_of(v);
-        first != nullptr && first->what.value >= 0 && seen.insert(first->what.value).second)
+        first != nullptr && first->what.value >= 0 && !begins_in_kernel(op) &&
+        seen.insert(first->what.value).second)
       open.push_back(first->what.value);
   while (!open.empty()) {
     const int now = open.back();
@@ -84,6 +95,63 @@ std::set<int> Plan::used_before(int op) const {
   }
   seen.erase(seen.lower_bound(meaning->loop_begin), seen.end());
   return seen;
+}
+
+int Plan::made_factor(int op, std::size_t k) const {
+  constexpr int kMostViews = 100;
+  const meaning::Value& product = meaning->values[at(links.result[at(op)])];
+  if (user == nullptr || tiles() || product.function != Function::product ||
+      (legal.target == Target::hopper && k == 0))
+    return -1;
+  Operand one = product.operands[k];
+  for (int steps = 0; one.value >= meaning->loop_begin; ++steps) {
+    const meaning::Value& view = meaning->values[at(one.value)];
+    if (steps == kMostViews || !meaning->in_loop(one.value) || op_of(one.value) >= 0 ||
+        (view.function != Function::copy && view.function != Function::transpose))
+      return -1;
+    one = view.operands[0];
+  }
+  if (one.value < 0) return -1;
+  const meaning::Value& from = meaning->values[at(one.value)];
+  const bool loaded =
+      from.function == Function::load && !from_earlier(from) && handed_tile(from) == nullptr;
+  return loaded || from.shape.size() != 2 ? -1 : one.value;
+}
+
+bool Plan::begins_in_kernel(int op) const {
+  if (user == nullptr || tiles() || registers_of(op) >= 0 || kept_in_memory(op) < 0) return false;
+  const meaning::Initial* first = meaning->initial_of(links.result[at(op)]);
+  return first != nullptr && first->what.value >= 0 && handed_in(first->what.value) == nullptr;
+}
+
+Operand Plan::factor(int product, std::size_t k) const {
+  Operand one = meaning->values[at(product)].operands[k];
+  while (one.value >= 0 && !meaning->in_loop(one.value) && !one.is_part()) {
+    const meaning::Value& copy = meaning->values[at(one.value)];
+    if (copy.function != Function::copy || copy.operands[0].value < 0) break;
+    const Operand& from = copy.operands[0];
+    const meaning::Value& whole = meaning->values[at(from.value)];
+    if (from.is_part() || whole.type != copy.type || whole.shape.size() != 2) break;
+    const bool transposed = one.transposed != from.transposed;
+    one = from;
+    one.transposed = transposed;
+  }
+  return one;
+}
+
+std::set<int> Plan::used_behind(int value) const {
+  std::set<int> seen, early;
+  std::vector<int> open = {value};
+  while (!open.empty()) {
+    const int now = open.back();
+    open.pop_back();
+    for (const Operand& one : meaning->values[at(now)].operands)
+      if (one.value >= 0 && !meaning->in_loop(one.value) && seen.insert(one.value).second)
+        open.push_back(one.value);
+  }
+  for (const int v : seen)
+    if (v < meaning->loop_begin) early.insert(v);
+  return early;
 }
 
 std::set<int> Plan::resident_readers() const {

@@ -174,7 +174,25 @@ class Pressure {
 
 }  // namespace
 
-Amount registers_before(const Plan& plan, int slot) {
+namespace {
+
+bool product_before(const meaning::Meaning& meaning) {
+  return std::any_of(
+      meaning.values.begin(), meaning.values.begin() + meaning.loop_begin,
+      [](const meaning::Value& value) { return value.function == meaning::Function::product; });
+}
+
+/// Is a value from before the loop used by others from there alone, or as what is carried?
+bool ends_before(const meaning::Meaning& meaning, int value) {
+  for (int v = meaning.loop_begin; v < static_cast<int>(meaning.values.size()); ++v)
+    for (const meaning::Operand& one : meaning.values[at(v)].operands)
+      if (one.value == value) return false;
+  return true;
+}
+
+}  // namespace
+
+Amount registers_before(const Plan& plan, int slot, bool in_loop) {
   constexpr std::int64_t kThreads = 32, kOfRow = 4;  // a row of wgmma's result has four threads
   std::set<int> all;
   for (int op = 0; op < static_cast<int>(plan.given->ops.size()); ++op)
@@ -183,9 +201,10 @@ Amount registers_before(const Plan& plan, int slot) {
   const ValuePrinter values(plan, slot, needs);
   const std::int64_t warps = plan.warps(slot);
   Amount sum = 0;
+  const bool products = in_loop || product_before(*plan.meaning);
   for (const int v : all) {
     const meaning::Value& value = plan.meaning->values[at(v)];
-    if (value.shape.empty() ||
+    if (value.shape.empty() || (products && ends_before(*plan.meaning, v)) ||
         (value.function == meaning::Function::load && !plan.from_earlier(value) &&
          plan.handed_tile(value) == nullptr) ||
         plan.carried_in_alone(v))

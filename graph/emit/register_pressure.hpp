@@ -14,8 +14,9 @@ namespace twill::emit {
 /// the last to read; what a product of Hopper reads is held until its slot has waited for it. With
 /// registers_before().
 Amount register_pressure(const Plan& plan, int slot);
-/// Registers a thread of what the slot computes before the loop and uses in it.
-Amount registers_before(const Plan& plan, int slot);
+/// Registers a thread of what the slot computes before the loop and uses in it; in_loop: without
+/// what is used before the loop alone.
+Amount registers_before(const Plan& plan, int slot, bool in_loop = false);
 
 /// What a slot of Hopper holds where a compiler cannot go through results element by element.
 struct PressureOfProducts {

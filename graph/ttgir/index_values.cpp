@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/index.hpp"
+#include "graph/ttgir/comparison.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/op_class.hpp"
 
@@ -110,11 +111,36 @@ std::optional<Index> IndexValues::of(int value, int depth, bool wide) const {
     if (!one) return one;
     return Index::make(Index::narrow, {std::move(*one)});
   }
+  if (op.name == "arith.extui" || op.name == "arith.select") return chosen(op, depth, wide);
   const auto kind = index_kind_of(op.name);
   if (!kind || op.operands.size() != 2) return std::nullopt;
   auto a = of(op.operands[0], depth + 1, wide), b = of(op.operands[1], depth + 1, wide);
   if (!a || !b) return std::nullopt;
   return Index::make(*kind, std::move(*a), std::move(*b));
+}
+
+/// A comparison of integers as 1 or 0, or one of two integers that it chooses: the sum of both,
+/// each times 1 or 0.
+std::optional<Index> IndexValues::chosen(const Operation& op, int depth, bool wide) const {
+  const int made = op.operands.empty() ? kNone : m_.value(op.operands[0]).op;
+  if (made == kNone || m_.op(made).name != "arith.cmpi" || m_.op(made).operands.size() != 2 ||
+      op.operands.size() != (op.name == "arith.select" ? 3 : 1))
+    return std::nullopt;
+  const Operation& comparison = m_.op(made);
+  const auto asked = predicate(m_, comparison);
+  auto a = of(comparison.operands[0], depth + 1, wide),
+       b = of(comparison.operands[1], depth + 1, wide);
+  if (!asked || !a || !b) return std::nullopt;
+  const auto holds = [&](bool truth) {
+    return meaning::compared({*a, *how_of(*asked, truth), *b});
+  };
+  if (op.name == "arith.extui") return holds(true);
+  auto first = of(op.operands[1], depth + 1, wide), second = of(op.operands[2], depth + 1, wide);
+  if (!first || !second) return std::nullopt;
+  const auto is_zero = [](const Index& x) { return x.kind == Index::number && x.value == 0; };
+  if (is_zero(*first)) return product(holds(false), std::move(*second));
+  if (is_zero(*second)) return product(holds(true), std::move(*first));
+  return sum(product(holds(true), std::move(*first)), product(holds(false), std::move(*second)));
 }
 
 /// An integer that the function loads in its own blocks, before the loop: once in every program,

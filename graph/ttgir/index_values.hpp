@@ -52,6 +52,7 @@ class IndexValues {
   std::optional<meaning::Index> carried(int value, int depth, bool wide = false) const;
   std::optional<Affine> carried_tile(int value, int depth) const;
   std::optional<meaning::Index> loaded(const Operation& op, int depth) const;
+  std::optional<meaning::Index> chosen(const Operation& op, int depth, bool wide) const;
   std::optional<meaning::LoadedNumber> behind_pointer(int value, int depth) const;
 
   const Module& m_;

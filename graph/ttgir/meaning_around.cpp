@@ -91,19 +91,30 @@ int MeaningBuilder::before(int index, int copy, int dimension) {
   return before_at_[{index, copy, dimension}] = static_cast<int>(before_.size()) - 1;
 }
 
-/// Of a load behind the loop, in its block: may anything have been stored since the loop began? If
-/// not, it loads what lay there before the loop.
+/// Of a load behind the loop, in its block: may anything have been stored behind its argument since
+/// the loop began? If not, it loads what lay there before the loop. (Different arguments lie
+/// apart.)
 bool MeaningBuilder::stored_before(int load) const {
   const auto& ops = m_.block(m_.op(loop_).block).ops;
   const auto loop = std::find(ops.begin(), ops.end(), loop_);
   const auto here = std::find(loop, ops.end(), load);
   if (here == ops.end()) return false;
+  const std::optional<int> own = root_moved(load);
   for (int op = 0; op < static_cast<int>(m_.ops.size()); ++op) {
     if (class_of(m_.op(op)) != OpClass::store) continue;
+    if (const auto root = root_moved(op); own && root && *own != *root) continue;
     for (int around = op; around != kNone; around = m_.parent(around))
       if (std::find(loop, here, around) != here) return true;
   }
   return false;
+}
+
+/// The argument behind which an op loads or stores by pointers; nullopt = it is not known.
+std::optional<int> MeaningBuilder::root_moved(int op) const {
+  const Operation& o = m_.op(op);
+  if ((o.name != "tt.load" && o.name != "tt.store") || o.operands.empty()) return std::nullopt;
+  const int root = root_of(o.operands[0]);
+  return root < 0 ? std::nullopt : std::optional(root);
 }
 
 int MeaningBuilder::after(int index, int copy, int dimension) {
@@ -112,7 +123,7 @@ int MeaningBuilder::after(int index, int copy, int dimension) {
   if (known != after_at_.end()) return known->second;
   if (after_at_.size() > kMostAround) refuse(index, "too much is computed behind the loop");
   const Operation& op = m_.op(index);
-  if (class_of(op) == OpClass::control || class_of(op) == OpClass::mma)
+  if (class_of(op) == OpClass::control)
     refuse(index, "behind the loop only tiles that it made are worked on here");
   meaning::Value value = computed(index, unique(part_name(name_for(m_, op), copy, dimension)),
                                   Where::after, copy, dimension);

@@ -94,9 +94,13 @@ MeaningBuilder::Seen MeaningBuilder::written(int user, const Write& write, Where
     return source(user, write.tile, Where::loop, copy, split_.of(write.tile), distance);
   }
   if (write.tile == kNone) {  // a product
-    if (where != Where::before) refuse(user, "it reads what is computed outside the loop");
+    if (where == Where::loop) refuse(user, "it reads what is computed outside the loop");
+    const auto& ops = m_.block(m_.op(loop_).block).ops;
+    const bool behind =
+        std::find(std::find(ops.begin(), ops.end(), loop_), ops.end(), write.op) != ops.end();
     Seen seen;
-    seen.operand.value = before(write.op, copy, dimension);
+    seen.operand.value =
+        behind ? kAfter + after(write.op, copy, dimension) : before(write.op, copy, dimension);
     return seen;
   }
   return source(user, write.tile, where, copy, dimension);

@@ -149,6 +149,7 @@ class MeaningBuilder {
   int before(int op, int copy, int dimension);
   int after(int op, int copy, int dimension);
   bool stored_before(int load) const;
+  std::optional<int> root_moved(int op) const;
   void stores_after();
   void store_made_here(int index);
   void stores_in_branch(int index);

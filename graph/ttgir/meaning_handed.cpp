@@ -146,7 +146,8 @@ bool MeaningBuilder::worked_on_here(int index, int depth) const {
     if (std::find(loop, ops.end(), made) == ops.end() && branch_behind(made) == kNone)
       continue;  // before the loop
     const OpClass c = class_of(m_.op(made));
-    if (c == OpClass::control || c == OpClass::mma || !worked_on_here(made, depth + 1))
+    if (c == OpClass::control || !worked_on_here(made, depth + 1)) return false;
+    if (c == OpClass::mma && (split_.factor != 1 || m_.op(made).block != m_.op(loop_).block))
       return false;
     // (What a branch loads may be there only where it is entered.)
     if ((c == OpClass::load || c == OpClass::copy) && branch_behind(made) != kNone) return false;
@@ -172,8 +173,8 @@ void MeaningBuilder::hand_on() {
         const OpClass c = class_of(op);
         const bool behind =
             std::find(loop, ops.end(), user) != ops.end() || branch_behind(user) != kNone;
-        if (!behind || c == OpClass::control || c == OpClass::mma || op.name == "scf.yield" ||
-            (c == OpClass::store && !worked_on_here(user)))
+        if (!behind || c == OpClass::control || op.name == "scf.yield" ||
+            ((c == OpClass::store || c == OpClass::mma) && !worked_on_here(user)))
           return true;
         for (const int made : op.results)
           if (seen.insert(made).second) open.push_back(made);

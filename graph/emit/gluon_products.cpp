@@ -1,0 +1,82 @@
+// Products that stand before the loop or behind it (gluon_slot_printer.hpp): the slot writes the
+// factors to shared memory, issues the product and waits until it has ended.
+#include <algorithm>
+
+#include "graph/emit/gluon_slot_printer.hpp"
+
+namespace twill::emit {
+
+void SlotPrinter::outside_product(int v, const std::vector<Expression>& operands) {
+  const Value& value = m_.values[at(v)];
+  if (!plan_.outside.contains(v)) refuse("op", value.id + " is a product outside the loop");
+  constexpr int kDepth = 16;  // factors are of 16 bits
+  if (needs_.product_depth != 0 && needs_.product_depth != kDepth)
+    refuse("type", "products of operands of 8 and of 16 bits are in one kernel");
+  needs_.product_depth = kDepth;
+  const std::string layout = values_.text_of(values_.layout_of(v));
+  const std::string a = outside_factor(v, 0, operands[0], layout);
+  const std::string b = outside_factor(v, 1, operands[1], layout);
+  needs_.fence = true;
+  line(1, "fence_async_shared()  # what threads wrote is read by the product");
+  const Expression* sum = operands.size() > 2 ? &operands[2] : nullptr;
+  if (sum != nullptr && sum->layout != values_.layout_of(v))
+    refuse("operand", value.id + " adds to a tile that lies otherwise");
+  if (hopper())
+    outside_wgmma(v, a, b, sum);
+  else
+    outside_tcgen05(v, a, b, sum);
+}
+
+std::string SlotPrinter::outside_factor(int v, std::size_t k, const Expression& one,
+                                        const std::string& layout) {
+  const Operand operand = plan_.factor(v, k);
+  const std::string turned = operand.transposed ? ".permute((1, 0))" : "";
+  if (const auto lies = plan_.resident.find(operand.value); lies != plan_.resident.end())
+    return use(lies->second.name) + turned;
+  if (one.layout.kind != Layout::matrix || one.layout.turned)
+    refuse("operand", m_.values[at(v)].id + " multiplies what is no tile");
+  if (const auto& buffer = plan_.outside.at(v).factor[k]) {
+    line(1, use(buffer->name) + ".store(" + one.text + ")");
+    return buffer->name + turned;
+  }
+  std::string left = plan_.variable[at(v)] + "_left";
+  line(1,
+       left + " = gl.convert_layout(" + one.text + ", gl.DotOperandLayout(0, " + layout + ", 2))");
+  return left;
+}
+
+void SlotPrinter::outside_wgmma(int v, const std::string& a, const std::string& b,
+                                const Expression* sum) {
+  const std::string& name = plan_.variable[at(v)];
+  line(1, name + " = warpgroup_mma(" + a + ", " + b + ", " +
+              (sum != nullptr ? sum->text : values_.filled(v, 0) + ", use_acc=False") +
+              ", is_async=True)" + size_of(m_.values[at(v)]));
+  const std::string list = name + (a == name + "_left" ? ", " + a : "");
+  line(1, list + " = warpgroup_mma_wait(0, deps=[" + list + "])");
+}
+
+void SlotPrinter::outside_tcgen05(int v, const std::string& a, const std::string& b,
+                                  const Expression* sum) {
+  const ProductOutside& own = plan_.outside.at(v);
+  const std::string& place = use(own.sum);
+  if (sum != nullptr) line(1, place + ".store(" + sum->text + ")");
+  line(1, "tcgen05_mma(" + a + ", " + b + ", " + place +
+              ", use_acc=" + (sum != nullptr ? "True" : "False") + ", mbarriers=[" +
+              use(own.ended) + "])" + size_of(m_.values[at(v)]));
+  line(1, "mbarrier.wait(" + use(own.ended) + ", 0)");
+  line(1, plan_.variable[at(v)] + " = " + place + ".load(" + values_.text_of(values_.layout_of(v)) +
+              ")");
+}
+
+void SlotPrinter::wait_for_resident(const std::vector<int>& stores) {
+  if (slot_ < plan_.finish_slot() && plan_.resident_readers().contains(slot_)) return;
+  for (const int store : stores)
+    for (const int v : plan_.used_behind(store))
+      if (plan_.resident.contains(v)) {
+        line(1, "mbarrier.wait(" + use(plan_.resident_barrier) + ", " + turn_parity() +
+                    ")  # RAW: the tiles from before the loop");
+        return;
+      }
+}
+
+}  // namespace twill::emit

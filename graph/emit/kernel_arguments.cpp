@@ -1,0 +1,48 @@
+#include "graph/emit/kernel_arguments.hpp"
+
+#include "graph/index.hpp"
+
+namespace twill::emit {
+
+std::vector<KernelArgument> kernel_arguments(const Plan& plan) {
+  std::vector<KernelArgument> all;
+  const auto block = [&](std::size_t h) {
+    return plan.meaning->tensors[at(plan.axes.tensors[h].parts.front())].shape;
+  };
+  if (plan.user != nullptr) {
+    for (std::size_t k = 0; k < plan.parameter_name.size(); ++k) {
+      const std::string& name = plan.parameter_name[k];
+      if (name.empty()) continue;
+      const meaning::Parameter& given = plan.user->parameters[k];
+      KernelArgument one{KernelArgument::number, name, given.type, {}};
+      if (given.kind == meaning::Parameter::pointer) {
+        one.kind = KernelArgument::pointer;
+        one.type.clear();
+        for (std::size_t h = 0; h < plan.host_name.size(); ++h)
+          if (name == plan.host_name[h] + "_ptr") one.type = plan.axes.tensors[h].type;
+        if (one.type.empty() && plan.by_elements()) one.type = given.pointed;
+      }
+      if (given.kind == meaning::Parameter::descriptor) {
+        one.kind = KernelArgument::descriptor;
+        one.block = given.block;
+        for (std::size_t h = 0; h < plan.host_name.size(); ++h)
+          if (name == plan.host_name[h] + "_desc") one.block = block(h);
+      }
+      one.divisor = given.divisor;
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+  for (std::size_t h = 0; h < plan.host_name.size(); ++h) {
+    const bool vector = plan.axes.tensors[h].axes.size() == 1;
+    all.push_back({vector ? KernelArgument::pointer : KernelArgument::descriptor,
+                   plan.host_name[h] + plan.suffix(static_cast<int>(h)), plan.axes.tensors[h].type,
+                   vector ? std::vector<std::int64_t>{} : block(h)});
+  }
+  for (const std::string& one : plan.host_name)
+    all.push_back({KernelArgument::number, one + "_rows", "i32", {}});
+  all.push_back({KernelArgument::number, "n", "i32", {}});
+  return all;
+}
+
+}  // namespace twill::emit

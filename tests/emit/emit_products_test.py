@@ -1,0 +1,137 @@
+"""Kernels emitted from TTGIR modules with products of matrices before and behind their loops, factors that are computed before them,
+and trip counts that the function chooses: executed on the CPU beside formulas written here by hand, every wait and every fence removed
+once, and compiled.
+
+usage: emit_products_test.py TWILL [--compile] [--removed] [MODULE...]
+As emit_pointers_test.py, whose runs these are. The functions are those of own_kernels.py.
+"""
+import os
+import sys
+import tempfile
+
+import emit_around_test as around
+import emit_pointers_test as pointers
+import numpy as np
+
+NAMES = ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled")
+CASES = [f"{name}-{machine}" for name in NAMES for machine in ("hopper", "blackwell")]
+# What is loaded behind the loop has been stored there.
+REFUSED = {"steps-chosen-hopper:stored": "where something has been stored"}
+pointers.CHANGES["stored"] = (r"(= tt\.splat) %v_ptr :", r"\1 %y_ptr :")
+half, floats, off = pointers.half, around.floats, around.off
+
+
+class Adapter:
+    """adapter(x, w, a, b, y, rows, K, N, scale): Y = X W + scale (X A) B, of rank 32; the last block of rows is ragged."""
+
+    def make(self, n, random):
+        self.rows, self.k, self.n, self.grid = 144, 64 * n, 128, (2, 2)
+        self.x, self.w = half(random, self.rows, self.k), half(random, self.k, self.n)
+        self.a, self.b = half(random, self.k, 32) / np.float16(8), half(random, 32, self.n)
+        self.y = np.full((self.rows, self.n), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.x, self.w, self.a, self.b, self.y, self.rows, self.k, self.n, 0.3]
+
+    def errors(self):
+        x, w, a, b = (one.astype(np.float64) for one in (self.x, self.w, self.a, self.b))
+        yield off(self.y, x @ w + 0.3 * (x @ a) @ b)
+
+
+class ChunkOfState:
+    """chunk_of_state(q, state, decay, p, v, o, length, stride): O = 2^decay (Q S) + P V; the last step of the sum is ragged."""
+
+    def make(self, n, random):
+        self.length, self.stride, self.grid = max(64 * n - 16, 0), max(64 * n, 128), (2, 2)
+        self.q, self.state = half(random, 256, 64), floats(random, 64, self.stride)
+        self.decay = random.uniform(-2, 0, 256).astype(np.float32)
+        self.p, self.v = half(random, 256, self.stride), half(random, self.length, self.stride)
+        self.o = np.full((256, self.stride), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.q, self.state, self.decay, self.p, self.v, self.o, self.length, self.stride]
+
+    def errors(self):
+        state = self.state.astype(np.float16).astype(np.float64)
+        o = np.exp2(self.decay.astype(np.float64))[:, None] * (self.q.astype(np.float64) @ state)
+        o += self.p[:, :self.length].astype(np.float64) @ self.v.astype(np.float64)
+        yield off(self.o[:, :128], o[:, :128])
+        yield 0.0 if np.isnan(self.o[:, 128:]).all() else np.inf
+
+
+class ChunkBesideItself:
+    """chunk_beside_itself(q, k, v, o, depth, scale): O = (S + S') V of chunks of 64 rows, S = scale tril(Q K')."""
+
+    def make(self, n, random):
+        self.depth, self.grid, self.scale = 64 * n, (3,), 0.05
+        self.q, self.k = half(random, 192, self.depth), half(random, 192, self.depth)
+        self.v, self.o = half(random, 3, 64, 64), np.full((192, 64), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.depth, self.scale]
+
+    def errors(self):
+        for chunk in range(3):
+            rows = slice(64 * chunk, 64 * chunk + 64)
+            s = np.tril(self.q[rows].astype(np.float64) @ self.k[rows].astype(np.float64).T) * self.scale
+            yield off(self.o[rows], (s + s.T) @ self.v[chunk].astype(np.float64).T)
+
+
+class StepsChosen:
+    """steps_chosen(x, w, y, lengths, K, N, v, s): Y = X W for sequences of 128 rows, of K columns or of one step less; S = Y V."""
+
+    def make(self, n, random):
+        self.lengths, self.k, self.grid = np.array([100, 63, 0, 65], np.int32), 64 * n, (2, 4)
+        self.x, self.w = half(random, 512, self.k), half(random, self.k, 64)
+        self.y, self.v, self.s = np.full((512, 64), np.nan, np.float16), half(random, 64), np.full(512, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.lengths, self.k, 64, self.v, self.s]
+
+    def errors(self):
+        for block in range(8):
+            rows, length = slice(64 * block, 64 * block + 64), self.lengths[block // 2]
+            depth = (self.k if length % 2 == 0 else max(self.k - 64, 0)) if block % 2 * 64 < length else 0
+            y = self.x[rows, :depth].astype(np.float64) @ self.w[:depth].astype(np.float64)
+            yield off(self.y[rows], y)
+            yield off(self.s[rows], y @ self.v.astype(np.float64))
+
+
+class WeightScaled:
+    """weight_scaled(x, w, scale, y, rows, N): Y = X (W scale), 64 rows a step; the scaled weight is rounded."""
+
+    def make(self, n, random):
+        self.rows, self.n, self.grid = 64 * n, 128, (2,)
+        self.x, self.w = half(random, self.rows, 64), half(random, 64, self.n)
+        self.scale = random.uniform(0.5, 1.5, self.n).astype(np.float32)
+        self.y = np.full((self.rows, self.n), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.x, self.w, self.scale, self.y, self.rows, self.n]
+
+    def errors(self):
+        yield off(self.y, self.x.astype(np.float64) @ (self.w.astype(np.float32) * self.scale).astype(np.float16).astype(np.float64))
+
+
+ORACLES = {"adapter": Adapter, "chunk-of-state": ChunkOfState, "chunk-beside-itself": ChunkBesideItself, "steps-chosen": StepsChosen,
+           "weight-scaled": WeightScaled}
+
+
+def oracle_of(path):
+    return ORACLES[os.path.basename(path).rsplit("-", 1)[0]]()
+
+
+
+def main():
+    twill, cases, compiles, removes = around.asked(CASES)
+    pointers.oracle_of = oracle_of
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        failed |= pointers.written(twill, REFUSED if cases == CASES else {}, folder)
+        for case in cases:
+            failed |= pointers.checked(twill, case, folder, removes, compiles)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

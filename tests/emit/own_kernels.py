@@ -1,0 +1,129 @@
+"""Kernels of which tests/data/ttgir has modules: with products of matrices before and behind their loops, factors that are computed
+before them, and trip counts that the function chooses.
+
+    VENV/bin/python tests/emit/own_kernels.py FOLDER
+
+writes them anew for cuda:90 and cuda:100, up to where Triton would set stages. emit_products_test.py executes what is
+written of them."""
+import os
+import sys
+
+import triton
+import triton.language as tl
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@triton.jit
+def adapter(x_ptr, w_ptr, a_ptr, b_ptr, y_ptr, rows, K, N, scale, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+            RANK: tl.constexpr):
+    """Y = X W + scale (X A) B, A of few columns and B of few rows: two sums in the loop, behind it a product that
+    adds to one."""
+    row = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    column = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    rank, k = tl.arange(0, RANK), tl.arange(0, BLOCK_K)
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    low = tl.zeros([BLOCK_M, RANK], tl.float32)
+    inside = row[:, None] < rows
+    for start in range(0, K, BLOCK_K):
+        x = tl.load(x_ptr + row[:, None] * K + (start + k)[None, :], mask=inside, other=0.0)
+        w = tl.load(w_ptr + (start + k)[:, None] * N + column[None, :])
+        a = tl.load(a_ptr + (start + k)[:, None] * RANK + rank[None, :])
+        acc = tl.dot(x, w, acc)
+        low = tl.dot(x, a, low)
+    b = tl.load(b_ptr + rank[:, None] * N + column[None, :])
+    acc = tl.dot((low * scale).to(tl.float16), b, acc)
+    tl.store(y_ptr + row[:, None] * N + column[None, :], acc.to(tl.float16), mask=inside)
+
+
+@triton.jit
+def chunk_of_state(q_ptr, state_ptr, decay_ptr, p_ptr, v_ptr, o_ptr, length, stride, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                   BLOCK_K: tl.constexpr, DEPTH: tl.constexpr):
+    """O = decay (Q S) + P V: the sum over V's rows begins with a product of its own."""
+    row = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    column = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    depth, k = tl.arange(0, DEPTH), tl.arange(0, BLOCK_K)
+    q = tl.load(q_ptr + row[:, None] * DEPTH + depth[None, :])
+    state = tl.load(state_ptr + depth[:, None] * stride + column[None, :])
+    acc = tl.dot(q, state.to(tl.float16)) * tl.exp2(tl.load(decay_ptr + row))[:, None]
+    for start in range(0, length, BLOCK_K):
+        p = tl.load(p_ptr + row[:, None] * stride + (start + k)[None, :])
+        v = tl.load(v_ptr + (start + k)[:, None] * stride + column[None, :], mask=(start + k)[:, None] < length, other=0.0)
+        acc = tl.dot(p, v, acc)
+    tl.store(o_ptr + row[:, None] * stride + column[None, :], acc.to(tl.float16))
+
+
+@triton.jit
+def chunk_beside_itself(q_ptr, k_ptr, v_ptr, o_ptr, depth, scale, ROWS: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """O = (S + S') V with S = scale tril(Q K') for each chunk of ROWS rows; V is given transposed. Two products behind the loop, the
+    second one adds to the first one's result; factors are transposed."""
+    chunk = tl.program_id(0) * ROWS
+    row, other, k = chunk + tl.arange(0, ROWS), chunk + tl.arange(0, ROWS), tl.arange(0, BLOCK_K)
+    column = tl.arange(0, BLOCK_N)
+    scores = tl.zeros([ROWS, ROWS], tl.float32)
+    for start in range(0, depth, BLOCK_K):
+        q = tl.load(q_ptr + row[:, None] * depth + (start + k)[None, :])
+        keys = tl.load(k_ptr + other[None, :] * depth + (start + k)[:, None])
+        scores = tl.dot(q, keys, scores)
+    scores = tl.where(row[:, None] >= other[None, :], scores * scale, 0.0).to(tl.float16)
+    v = tl.trans(tl.load(v_ptr + (tl.program_id(0) * BLOCK_N + column)[:, None] * ROWS + tl.arange(0, ROWS)[None, :]))
+    o = tl.dot(tl.trans(scores), v, tl.dot(scores, v))
+    tl.store(o_ptr + row[:, None] * BLOCK_N + column[None, :], o.to(tl.float16))
+
+
+@triton.jit
+def steps_chosen(x_ptr, w_ptr, y_ptr, lengths_ptr, K, N, v_ptr, s_ptr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                 BLOCK_K: tl.constexpr, ROWS: tl.constexpr):
+    """Y = X W for sequences of ROWS rows: all K columns count where the length is even, else all but the last step's; blocks of rows
+    behind the end are 0. S = Y V, of a V that is loaded when Y has been stored."""
+    length = tl.load(lengths_ptr + tl.program_id(1))
+    first = tl.program_id(0) * BLOCK_M
+    row = tl.program_id(1) * ROWS + first + tl.arange(0, BLOCK_M)
+    column, k = tl.arange(0, BLOCK_N), tl.arange(0, BLOCK_K)
+    depth = tl.where(length % 2 == 0, K, K - BLOCK_K)
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for start in range(0, tl.where(first < length, 1, 0) * depth, BLOCK_K):
+        x = tl.load(x_ptr + row[:, None] * K + (start + k)[None, :])
+        w = tl.load(w_ptr + (start + k)[:, None] * N + column[None, :])
+        acc = tl.dot(x, w, acc)
+    tl.store(y_ptr + row[:, None] * N + column[None, :], acc.to(tl.float16))
+    tl.store(s_ptr + row, tl.sum(acc * tl.load(v_ptr + column)[None, :], axis=1))
+
+
+@triton.jit
+def weight_scaled(x_ptr, w_ptr, scale_ptr, y_ptr, rows, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, DEPTH: tl.constexpr):
+    """Y = X (W scale): the right factor of each step is computed before the loop."""
+    column, depth, row = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N), tl.arange(0, DEPTH), tl.arange(0, BLOCK_M)
+    w = tl.load(w_ptr + depth[:, None] * N + column[None, :]) * tl.load(scale_ptr + column)[None, :]
+    w = w.to(tl.float16)
+    for start in range(0, rows, BLOCK_M):
+        x = tl.load(x_ptr + (start + row)[:, None] * DEPTH + depth[None, :])
+        tl.store(y_ptr + (start + row)[:, None] * N + column[None, :], tl.dot(x, w).to(tl.float16))
+
+
+CASES = [  # kernel, its signature, its constants
+    (adapter, "x_ptr=*fp16:16, w_ptr=*fp16:16, a_ptr=*fp16:16, b_ptr=*fp16:16, y_ptr=*fp16:16, rows=i32, K=i32:16, N=i32:16, scale=fp32",
+     dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64, RANK=32)),
+    (chunk_of_state, "q_ptr=*fp16:16, state_ptr=*fp32:16, decay_ptr=*fp32:16, p_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp16:16, length=i32, "
+     "stride=i32:16", dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64, DEPTH=64)),
+    (chunk_beside_itself, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp16:16, depth=i32:16, scale=fp32",
+     dict(ROWS=64, BLOCK_N=64, BLOCK_K=64)),
+    (steps_chosen, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, lengths_ptr=*i32, K=i32:16, N=i32:16, v_ptr=*fp16:16, s_ptr=*fp32:16",
+     dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64, ROWS=128)),
+    (weight_scaled, "x_ptr=*fp16:16, w_ptr=*fp16:16, scale_ptr=*fp32:16, y_ptr=*fp16:16, rows=i32, N=i32:16",
+     dict(BLOCK_M=64, BLOCK_N=64, DEPTH=64)),
+]
+
+
+def main():
+    sys.path.insert(0, os.path.join(HERE, "..", "..", "graph", "kernels", "triton"))
+    import twill_triton
+    for kernel, signature, constants in CASES:
+        for target, machine in ((90, "hopper"), (100, "blackwell")):
+            name = kernel.fn.__name__.replace("_", "-") + f"-{machine}.ttgir"
+            with open(os.path.join(sys.argv[1], name), "w", encoding="utf-8") as file:
+                file.write(twill_triton.emit(kernel, signature, constants, target, 4, 3))
+
+
+if __name__ == "__main__":
+    main()
