@@ -52,8 +52,10 @@ std::size_t starting_from(const std::vector<InLine>& line, Wide cycle) {
     lengths.insert(one.gap);
   }
   std::size_t count = 0;
-  for (const Wide length : lengths)
-    if ((room -= length) >= 0) ++count;
+  for (const Wide length : lengths) {
+    room -= length;
+    if (room >= 0) ++count;
+  }
   return count;
 }
 
