@@ -16,6 +16,7 @@
 #include "engine/certificate/packed.hpp"
 #include "engine/certificate/pinned_intervals.hpp"
 #include "engine/certificate/slot_gaps.hpp"
+#include "engine/certificate/slot_line.hpp"
 #include "graph/accepted.hpp"
 #include "graph/bounds/automorphism.hpp"
 #include "graph/index.hpp"
@@ -204,6 +205,7 @@ bool length_counted_out(const Problem& problem, Cycle ii, Cycle length) {
   return between_exceeds(problem, forced, *heads, *tails, length) ||
          starts_exclude(problem, forced, ii, length) ||
          copies_exceed(problem, forced, ii, length) ||
+         slot_line_exceeds(problem, forced, *heads, *tails, length) ||
          fed_units_exceed(problem, forced, ii, *heads, *tails, length);
 }
 

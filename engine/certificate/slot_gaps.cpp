@@ -121,6 +121,41 @@ class Slot {
   long steps_ = 0;
 };
 
+// The least of unit f, in instances x cycles, that the gaps and the guests take. A gap that has
+// guests which use it takes the cycle of the wait, in which only who waits may use it, and what is
+// used in other cycles; a gap that has none takes all of it as long as the wait itself. No more
+// gaps have guests than there are guests. (A wait that meets only itself has no length.)
+Wide asked_of_unit(const Problem& p, int f, const std::vector<const Op*>& waiters, bool instant,
+                   const std::vector<Guest>& guests) {
+  const Wide capacity = p.units[at(f)].capacity;
+  Wide asked = 0;
+  std::size_t users = 0;
+  for (const Guest& guest : guests) {
+    const Wide before = asked;
+    for (const Part& part : guest.parts)
+      if (part.unit == f) asked += part.area;
+    if (asked > before) ++users;
+  }
+  if (users == 0) return 0;
+  const bool several = waiters.size() + (instant ? 1 : 0) > 1;
+  std::vector<Wide> least{0};  // of the gaps so far, by how many of them have guests
+  const auto add = [&](Wide shared, Wide alone) {
+    least.push_back(least.back() + shared);
+    for (std::size_t k = least.size() - 2; k > 0; --k)
+      least[k] = std::min(least[k] + alone, least[k - 1] + shared);
+    least[0] += alone;
+  };
+  for (const Op* op : waiters) {
+    Wide shared = capacity;
+    for (const Reservation& r : op->reservations)
+      if (several && r.unit == f) shared += Wide{r.amount} * (r.length - (r.offset > 0 ? 0 : 1));
+    add(shared, several ? std::max(shared, capacity * op->cycles) : shared);
+  }
+  if (instant) add(capacity, capacity);
+  least.resize(std::min(least.size(), users + 1));
+  return asked + *std::min_element(least.begin(), least.end());
+}
+
 bool slot_exceeded(const Problem& p, const Forced& forced, int w, Cycle ii) {
   std::vector<const Op*> waiters;
   std::vector<Guest> guests;
@@ -147,19 +182,9 @@ bool slot_exceeded(const Problem& p, const Forced& forced, int w, Cycle ii) {
     std::sort(gaps.back().parts.begin(), gaps.back().parts.end());
   }
   if (instant) gaps.push_back({several ? 1 : 0, {}});
-  // In each gap the cycle of the wait, in which only who waits may use a unit, and all that is used
-  // in other cycles.
-  for (int f = 0; f < static_cast<int>(p.units.size()); ++f) {
-    Wide asked = Wide{static_cast<Wide>(points)} * p.units[at(f)].capacity;
-    for (const Guest& guest : guests)
-      for (const Part& part : guest.parts)
-        if (part.unit == f) asked += part.area;
-    if (several)
-      for (const Op* op : waiters)
-        for (const Reservation& r : op->reservations)
-          if (r.unit == f) asked += Wide{r.amount} * (r.length - (r.offset > 0 ? 0 : 1));
-    if (asked > Wide{p.units[at(f)].capacity} * ii) return true;
-  }
+  for (int f = 0; f < static_cast<int>(p.units.size()); ++f)
+    if (asked_of_unit(p, f, waiters, instant, guests) > Wide{p.units[at(f)].capacity} * ii)
+      return true;
   Slot slot(p, std::move(gaps), ii);
   if (slot.exceeded(guests)) return true;
   if (!slot.spent()) return false;

@@ -25,6 +25,7 @@
 #include "graph/accepted.hpp"
 #include "graph/bounds/copy_order.hpp"
 #include "graph/bounds/slot_bounds.hpp"
+#include "graph/bounds/slot_line.hpp"
 #include "graph/bounds/start_arcs.hpp"
 #include "graph/bounds/two_units.hpp"
 #include "graph/loop.hpp"
@@ -218,6 +219,8 @@ std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
   if (bounds.empty()) return bounds;
   if (auto ordered = ordered_bound(problem, ii, bounds.front().value))
     bounds.insert(bounds.begin(), *std::move(ordered));
+  if (auto line = slot_line_bound(problem, ii, bounds.front().value))
+    bounds.insert(bounds.begin(), *std::move(line));
   if (auto rows = two_unit_bound(problem, ii, bounds.front().value))
     bounds.insert(bounds.begin(), *std::move(rows));
   return bounds;

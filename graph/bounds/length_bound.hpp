@@ -15,14 +15,17 @@ namespace twill {
 ///                it is longer by many intervals
 ///   units        what one iteration asks of a unit, after the least head and before the least tail
 ///                of any set of its segments (the one-machine bound: Carlier, EJOR 1982)
-///   slot         the same for the ops that wait on one slot, which exclude each other
+///   slot         the same for the ops that wait on one slot, which exclude each other; with what
+///                others use of a unit between them, where that is more
+///                (graph/bounds/slot_line.hpp)
 ///   copies       any of them with copies that can change places in order
 ///                (graph/bounds/copy_order.hpp), where that is more than all of these
 ///   two units    what one unit has to end before another begins, where that is more still
 ///                (graph/bounds/two_units.hpp)
 std::vector<Bound> length_bounds(const Problem& problem, Cycle ii);
 
-/// All of them but by copies and two units, which take longer than the others together.
+/// All of them but by copies, slot_line.hpp and two units, which take longer than the others
+/// together.
 std::vector<Bound> plain_length_bounds(const Problem& problem, Cycle ii);
 
 }  // namespace twill

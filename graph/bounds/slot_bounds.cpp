@@ -28,11 +28,9 @@
 // The bound is the least sum of gaps over all ways of putting the non-waiters into gaps. Leaving
 // non-waiters out, or looking at one unit at a time, can only lower it, so when the exact search
 // exceeds its node budget it is repeated on fewer ops.
-// (5) No search is needed for this: by (2) to (4) a gap is at least 1 + (area of f in it) / cap(f),
-// head and tail being 0 or more, also where nothing lies in it. With two or more starting points
-// what the waiter uses after its first cycle counts, too. Over all gaps that is their number +
-// ceil(that area of all ops / cap(f)).
+// (5) No search is needed for what slot_shares.cpp sums up, unit by unit.
 #include "graph/bounds/slot_bounds.hpp"
+#include "graph/bounds/slot_shares.hpp"
 #include "graph/inner_loops.hpp"
 
 #include <algorithm>
@@ -185,25 +183,6 @@ class GapSearch {
   Cycle best_ = std::numeric_limits<Cycle>::max();
 };
 
-/// (5), the largest over all units. `waiters` are those with cycles, `others` do not wait.
-Cycle shared_sum(const Problem& problem, std::size_t points, const std::vector<int>& waiters,
-                 const std::vector<Item>& others) {
-  std::vector<Wide> area(problem.units.size(), 0);
-  for (const Item& item : others)
-    for (const Use& use : item.uses) area[at(use.unit)] += use.area;
-  if (points > 1)
-    for (const int v : waiters)
-      for (const Reservation& r : problem.ops[at(v)].reservations)
-        area[at(r.unit)] += Wide{r.amount} * (r.length - (r.offset == 0 ? 1 : 0));
-  Wide best = 0;
-  for (std::size_t f = 0; f < area.size(); ++f) {
-    const Wide capacity = problem.units[f].capacity;
-    if (area[f] > 0)
-      best = std::max(best, static_cast<Wide>(points) + (area[f] + capacity - 1) / capacity);
-  }
-  return static_cast<Cycle>(std::min(best, Wide{kMaxInterval} + 1));
-}
-
 /// The best of the searches that finish: all items, the items of each unit, the longest few.
 Cycle least_sum(const Problem& problem, const std::vector<Gap>& gaps,
                 const std::vector<Item>& items) {
@@ -235,7 +214,7 @@ Cycle least_sum(const Problem& problem, const std::vector<Gap>& gaps,
 }
 
 std::optional<Bound> bound_of_slot(const Problem& problem, int slot, const std::vector<int>& ops) {
-  std::vector<int> waiters;  // with cycles
+  std::vector<int> waiters, others;  // with cycles
   std::vector<Item> items;
   bool idle_waiter = false;  // one without cycles
   for (const int v : ops) {
@@ -245,8 +224,9 @@ std::optional<Bound> bound_of_slot(const Problem& problem, int slot, const std::
     else if (waits)
       waiters.push_back(v);
     else
-      items.push_back(make_item(problem, v, false));
+      others.push_back(v);
   }
+  for (const int v : others) items.push_back(make_item(problem, v, false));
   const std::size_t points = waiters.size() + (idle_waiter ? 1 : 0);
   if (points == 0 || (points == 1 && items.empty())) return std::nullopt;
 
@@ -264,7 +244,7 @@ std::optional<Bound> bound_of_slot(const Problem& problem, int slot, const std::
   if (idle_waiter) gaps.push_back({Cycle{points > 1 ? 1 : 0}, {}, 0});
   const Cycle instant = idle_waiter && points > 1 ? 1 : 0;
   const Cycle sum = std::max({least_sum(problem, gaps, items), clique + instant,
-                              shared_sum(problem, points, waiters, items)});
+                              shared_gaps(problem, waiters, idle_waiter, others)});
 
   Bound bound{std::max<Cycle>(1, sum), "slot", problem.warps[at(slot)].name + ": "};
   if (points > 1) {
