@@ -246,7 +246,7 @@ TEST_CASE("changes that do not change the answer") {
     at.ii = k * (ii - 1);
     CHECK(solve(scaled, at).status == Status::infeasible);
   }
-  CHECK(divided > (kSanitized ? 0 : 20));
+  CHECK(divided > (kSanitized ? 0 : 12 / kShare));
   CHECK(split > 100 / kShare);
   CHECK(moved > 40 / kShare);
 }

@@ -234,7 +234,9 @@ TEST_CASE("derived programs, changed: judge and exhaustive search agree") {
   test::LoopKnobs knobs;
   knobs.max_ops = 4;
   int made = 0, joined = 0;
-  for (std::uint64_t seed = 0; seed < 600 / test::kShare; ++seed) {
+  // Barriers of several ops are so seldom that only all loops have some.
+  const std::uint64_t loops = test::kSanitized ? 600 / test::kShare : 600;
+  for (std::uint64_t seed = 0; seed < loops; ++seed) {
     CAPTURE(seed);
     const Problem problem = test::random_loop(seed, knobs);
     const Solution solution = solve(problem);
@@ -254,7 +256,6 @@ TEST_CASE("derived programs, changed: judge and exhaustive search agree") {
     }
   }
   MESSAGE(joined << " barriers of several ops");
-  // (They are so seldom that the share of loops that sanitizers try has none.)
   if (!test::kSanitized) CHECK(joined > 2);
   MESSAGE(made << " programs: " << counts.accepted << " accepted, " << counts.refused
                << " refused, " << counts.unknown << " too large");
@@ -303,7 +304,7 @@ TEST_CASE("sequences of runs: what the judge accepts has no fault wherever the l
   MESSAGE(accepted << " accepted, " << refused << " refused, of which the search finds "
                    << found_too);
   CHECK(accepted > 300 / test::kShare);
-  CHECK(found_too >= 1 / test::kShare);
+  if (test::kThorough) CHECK(found_too >= 1);
 }
 
 TEST_CASE("what is right up to the window is right beyond it") {
