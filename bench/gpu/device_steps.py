@@ -102,7 +102,8 @@ def emitted_times(options):
         "[ -n \"$ran\" ] || exit 77; [ -z \"$failed\" ]"))
 
 
-TIMED = ("fmha-forward", "fmha-forward-turns", "fmha-forward-crossings", "hopper-fwd-plain", "hopper-fwd-sub2-m128", "hopper-fwd-sub2-d64", "hopper-bwd", "hopper-bwd-q64", "gemm",
+TIMED = ("fmha-forward", "fmha-forward-turns", "fmha-forward-crossings", "hopper-fwd-plain",
+         "hopper-fwd-sub2-m128", "hopper-fwd-sub2-d64", "hopper-bwd", "hopper-bwd-q64", "gemm",
          "hopper-gqa", "hopper-gqa-crossings", "hopper-mla", "hopper-mlp", "hopper-grouped-gemm")
 
 

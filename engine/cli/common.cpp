@@ -83,6 +83,10 @@ void refuse_used_directory(const std::string& directory) {
 }
 
 void write_or_print(const std::string& path, const std::string& text) {
+  if (path == "-") {
+    std::cout << text;
+    return;
+  }
   try {
     write_file(path, text);
   } catch (const InputError&) {

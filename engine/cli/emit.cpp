@@ -123,16 +123,15 @@ Written from_workload(EmittedFlags flags) {
   if (const int code = told(emitted.result, flags.make.quiet); code != kDone) return code;
   if (emitted.result.missing == Missing::text) refuse_kernel(flags, emitted.result.why);
   const MakeFlags& make = flags.make;
-  if (!make.quiet && !make.turns && !make.all_turns && source.sequence.empty()) {
-    const std::string faster = faster_with_turns(*emitted.result.made, flags.kernel);
+  if (make.quiet || !source.sequence.empty()) return std::move(emitted.text);
+  const MadeProgram& made = *emitted.result.made;
+  const auto say = [](const std::string& faster) {
     if (!faster.empty()) std::cerr << faster << "\n";
-  }
-  if (!flags.make.quiet && !source.modules.empty() && source.sequence.empty()) {
-    const Cycle interval = emitted.result.made->program.initiation_interval;
-    const std::string faster = faster_kernel(flags.make.work, interval, flags.kernel,
-                                             program_options(flags.make), interrupt.token());
-    if (!faster.empty()) std::cerr << faster << "\n";
-  }
+  };
+  if (!make.turns && !make.all_turns) say(faster_with_turns(made, flags.kernel, make.merge));
+  if (!source.modules.empty())
+    say(faster_kernel(make.work, made.program.initiation_interval, flags.kernel,
+                      program_options(make), interrupt.token()));
   return std::move(emitted.text);
 }
 
@@ -146,10 +145,7 @@ int write_kernel(EmittedFlags flags) {
   const Written written = program ? Written(from_program(flags, bytes)) : from_workload(flags);
   if (const int* code = std::get_if<int>(&written)) return *code;
   const std::string& text = std::get<std::string>(written);
-  if (flags.output.empty() || flags.output == "-")
-    std::cout << text;
-  else
-    write_or_print(flags.output, text);
+  write_or_print(flags.output.empty() ? "-" : flags.output, text);
   return kDone;
 }
 

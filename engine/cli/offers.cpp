@@ -99,12 +99,12 @@ std::string faster_kernel(const WorkloadFlags& flags, Cycle interval, const Kern
   return "";
 }
 
-std::string faster_with_turns(const MadeProgram& made, const KernelOptions& kernel) {
+std::string faster_with_turns(const MadeProgram& made, const KernelOptions& kernel, bool merge) {
   const auto ii = static_cast<double>(made.program.initiation_interval);
   const double now = replayed(made, made.program);
   if (now <= ii * (1 + kMuch)) return "";
   auto derived =
-      program::derive(made.problem, *made.solution.schedule, {program::Turns::needed, false});
+      program::derive(made.problem, *made.solution.schedule, {program::Turns::needed, merge});
   if (std::holds_alternative<program::Refusal>(derived)) return "";
   MadeProgram other = made;
   other.program = std::get<program::Program>(std::move(derived));

@@ -25,7 +25,7 @@ std::string faster_kernel(const WorkloadFlags& flags, Cycle interval, const Kern
 /// "replayed in time it takes 2566 clocks an iteration, with --turns 2074 (I = 2048)", for a
 /// program without turns that a replay with the machine's costs of barriers says is slower than I
 /// by more than one part in 50, where turns help as much and its kernel can be written with them;
-/// else "".
-std::string faster_with_turns(const MadeProgram& made, const KernelOptions& kernel);
+/// else "". `merge`: as the program was derived (DeriveOptions).
+std::string faster_with_turns(const MadeProgram& made, const KernelOptions& kernel, bool merge);
 
 }  // namespace twill::cli

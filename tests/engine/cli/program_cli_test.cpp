@@ -1,6 +1,7 @@
 // Programs as a user makes, runs and emits them: `twill program`, `run`, `verify`, `emit`.
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -75,6 +76,14 @@ TEST_CASE("emit: that a kernel of sub-tiles is faster is said, with the option f
   const Run bound = run_twill("emit" + gemm);
   CHECK(bound.code == 0);
   CHECK_FALSE(contains(bound.err, "faster"));
+}
+
+TEST_CASE("-o - is standard output, and no file of that name") {
+  const std::string program = "program figure-1 --machine figure-1 --quiet ";
+  CHECK(run_twill(program + "-o -").out == run_twill(program + "--json").out);
+  CHECK(run_twill("emit gemm --machine hopper --quiet -o -").out ==
+        run_twill("emit gemm --machine hopper --quiet").out);
+  CHECK(::access("-", F_OK) != 0);
 }
 
 TEST_CASE("emit: that turns make a kernel faster by a replay is said, if so") {
