@@ -83,8 +83,8 @@ bool is_file(const std::string& path);
 /// Throws InputError for --certificate where the directory exists and is not empty.
 void refuse_used_directory(const std::string& directory);
 
-/// Writes a file; "-" = standard output. Where it cannot be written, as on a full disk, what took long to make is not
-/// lost: it goes to standard output. Then throws InputError.
+/// Writes a file; "-" = standard output. Where it cannot be written, as on a full disk, what took
+/// long to make is not lost: it goes to standard output. Then throws InputError.
 void write_or_print(const std::string& path, const std::string& text);
 
 /// "a, b, c".
