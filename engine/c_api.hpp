@@ -42,6 +42,7 @@ struct twill_solution {
 struct twill_program {
   std::optional<twill::program::Program> program;
   std::optional<twill::BarrierCosts> barriers;  ///< of its machine
+  twill::Contention contention;                 ///< likewise
   std::string json, text;
   std::string error;
 };

@@ -58,6 +58,7 @@ program::TimeQuestion question_of(const twill_program* handle, const twill_time*
       handle == nullptr ? twill::BarrierCosts{} : handle->barriers.value_or(twill::BarrierCosts{});
   question.costs = {known.wait_cost == -1 ? machine.wait : known.wait_cost,
                     known.arrive_cost == -1 ? machine.arrive : known.arrive_cost};
+  if (handle != nullptr && known.no_contention == 0) question.contention = handle->contention;
   question.variation = {known.spread, known.load_spread, known.vary_ops == 0, known.runs,
                         known.seed};
   return question;
@@ -124,6 +125,7 @@ twill_result twill_program_kernel(const char* kernel, const char* machine,
     if (!best.made) return best.missing == twill::Missing::defect ? TWILL_INTERNAL : TWILL_REFUSED;
     set(handle, best.made->program);
     handle.barriers = best.made->barriers;
+    handle.contention = best.made->contention;
     return TWILL_OK;
   });
 }
@@ -220,8 +222,8 @@ twill_result twill_program_time(const twill_program* handle, const twill_problem
   return make(report, [&](twill_report& made) {
     const program::TimeQuestion question = question_of(handle, time);
     const Timed all = timed(handle, problem, solution, question);
-    made.text =
-        program::time_json(*handle->program, *solution->solution->schedule, question, all.orders);
+    made.text = program::time_json(*handle->program, *problem->problem,
+                                   *solution->solution->schedule, question, all.orders);
   });
 }
 

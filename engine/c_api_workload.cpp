@@ -228,7 +228,10 @@ twill_result twill_workload_program(const twill_workload* workload, const twill_
         twill::best_program(program_source_of(known_part(workload)), asked, watch.token());
     found = std::move(all.made);
     if (found) set(handle, found->program);
-    if (found) handle.barriers = found->barriers;
+    if (found) {
+      handle.barriers = found->barriers;
+      handle.contention = found->contention;
+    }
     handle.error = all.why;
     if (all.missing != twill::Missing::nothing)
       result = all.missing == twill::Missing::defect ? TWILL_INTERNAL : TWILL_REFUSED;

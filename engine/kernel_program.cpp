@@ -112,6 +112,7 @@ bool take(const ProgramSource& source, Given given, ProgramResult& result) {
   made.again = given.made.again;
   made.reserved = given.made.reserved;
   made.barriers = source.layouts.front().barriers;  // (that of the machine: all have it)
+  made.contention = source.layouts.front().contention;
   made.memory = std::move(given.made.memory);
   made.module = std::move(given.module);
   made.module_meaning = std::move(given.meaning);

@@ -7,6 +7,7 @@
 #include "engine/include/twill_program.hpp"
 #include "engine/output/trace.hpp"
 #include "graph/index.hpp"
+#include "graph/program/contended_time.hpp"
 
 namespace twill::program {
 namespace {
@@ -71,17 +72,19 @@ std::vector<TimedOrder> time_program(const Program& program, const Problem& prob
   std::vector<TimedOrder> all;
   for (const UnitOrder order : {UnitOrder::schedules, UnitOrder::arrival}) {
     const Clock clock(program, problem, schedule, asked.iterations, order);
-    TimedOrder one{order, clock.run(asked.costs), {}, {}};
+    TimedOrder one{order, run_in_time(clock, asked.costs, asked.contention), {}, 0, {}};
     one.steady = steady_state(one.run, stage_count(program));
+    if (asked.iterations >= 4) one.middle = middle_clocks(one.run);
     if (asked.variation.runs > 0)
-      one.varied = varied_clocks(clock, program, problem, asked.costs, asked.variation);
+      one.varied =
+          varied_clocks(clock, program, problem, asked.costs, asked.contention, asked.variation);
     all.push_back(std::move(one));
   }
   return all;
 }
 
-std::string time_json(const Program& p, const Schedule& schedule, const TimeQuestion& question,
-                      const std::vector<TimedOrder>& orders) {
+std::string time_json(const Program& p, const Problem& problem, const Schedule& schedule,
+                      const TimeQuestion& question, const std::vector<TimedOrder>& orders) {
   const Variation& variation = question.variation;
   Json answer = {{"format", "twill.time"},
                  {"version", 1},
@@ -90,8 +93,12 @@ std::string time_json(const Program& p, const Schedule& schedule, const TimeQues
                  {"length", schedule.length},
                  {"iterations", question.iterations},
                  {"wait_cost", question.costs.wait},
-                 {"arrive_cost", question.costs.arrive},
-                 {"orders", Json::array()}};
+                 {"arrive_cost", question.costs.arrive}};
+  for (const Slowdown& s : question.contention)
+    answer["contention"].push_back({{"unit", problem.units[at(s.unit)].name},
+                                    {"while", problem.units[at(s.by)].name},
+                                    {"thousandths", s.thousandths}});
+  answer["orders"] = Json::array();
   for (const TimedOrder& one : orders) {
     Json order = {{"units", one.order == UnitOrder::schedules ? "schedule" : "arrival"},
                   {"first", one.run.end.empty() ? 0 : one.run.end.front()},
@@ -101,6 +108,7 @@ std::string time_json(const Program& p, const Schedule& schedule, const TimeQues
                          {"begins", begin_of(p, one.run, one.steady->from)},
                          {"clocks", one.steady->clocks},
                          {"iterations", one.steady->every}};
+    if (!one.steady && one.middle > 0) order["middle"] = one.middle;
     order["waits"] = Json::array();
     for (const auto& [w, stood] : longest_waits(one.run)) {
       const Wait& wait = p.waits[at(w)];
@@ -135,10 +143,13 @@ std::string time_trace(const Program& program, const Problem& problem, const Sol
       if (op.id != program.ops[k].id) continue;
       for (int i = 0; i < std::min<Cycle>(run.iterations, most); ++i) {
         const std::size_t x = k * at(run.iterations) + at(i);
-        on_slots.push_back({program.ops[k].slot, run.start[x], op.cycles + run.late[x], v, i, 1});
+        // What is slowed down is so on its units: each segment is drawn longer by all of it.
+        const Cycle slowed = run.slowed.empty() ? 0 : run.slowed[x];
+        on_slots.push_back(
+            {program.ops[k].slot, run.start[x], op.cycles + run.late[x] + slowed, v, i, 1});
         for (const Reservation& r : op.reservations)
           on_units.push_back(
-              {r.unit, run.start[x] + run.late[x] + r.offset, r.length, v, i, r.amount});
+              {r.unit, run.start[x] + run.late[x] + r.offset, r.length + slowed, v, i, r.amount});
       }
     }
   return trace_of(problem, solution, std::move(on_units), std::move(on_slots));

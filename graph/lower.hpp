@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "graph/barrier_costs.hpp"
+#include "graph/contention.hpp"
 #include "graph/error.hpp"
 #include "graph/problem.hpp"
 #include "graph/register_pool.hpp"
@@ -128,6 +129,8 @@ struct Lowered {
   std::vector<std::string> unknown = {};
   /// What its machine says that barriers cost, in cycles of the problem; none where it does not.
   std::optional<BarrierCosts> barriers = {};
+  /// What its machine says that units which ops of it reserve do to each other.
+  Contention contention = {};
   /// What it was made of, but for the version; none where the problem was only read.
   std::optional<MadeBy> made_by = {};
 };

@@ -8,9 +8,9 @@
 #include "engine/cli/make_program.hpp"
 #include "engine/options.hpp"
 #include "graph/bounds/bounds.hpp"
+#include "graph/program/contended_time.hpp"
 #include "graph/program/derive.hpp"
 #include "graph/program/judge.hpp"
-#include "graph/program/time.hpp"
 
 namespace twill::cli {
 namespace {
@@ -29,13 +29,12 @@ Cycle least_interval(const ProgramSource& source) {
   return least;
 }
 
-/// Clocks an iteration of a program on units that serve whoever comes first; 0 = not known.
+/// Clocks an iteration of a program on units that serve whoever comes first.
 double replayed(const MadeProgram& made, const program::Program& program) {
   const program::Clock clock(program, made.problem, *made.solution.schedule, kReplayed,
                              program::UnitOrder::arrival);
-  const auto steady = program::steady_state(clock.run(made.barriers.value_or(BarrierCosts{})),
-                                            program::stage_count(program));
-  return steady ? static_cast<double>(steady->clocks) / steady->every : 0;
+  return program::middle_clocks(
+      program::run_in_time(clock, made.barriers.value_or(BarrierCosts{}), made.contention));
 }
 
 }  // namespace
@@ -110,7 +109,7 @@ std::string faster_with_turns(const MadeProgram& made, const KernelOptions& kern
   other.program = std::get<program::Program>(std::move(derived));
   other.program.meaning = made.program.meaning;
   const double turns = replayed(made, other.program);
-  if (turns == 0 || turns > now * (1 - kMuch) || program::judge(other.program)) return "";
+  if (turns > now * (1 - kMuch) || program::judge(other.program)) return "";
   if (std::holds_alternative<program::Refusal>(emit_program(other, kernel))) return "";
   const auto clocks = [](double x) { return std::to_string(std::llround(x)); };
   return "replayed in time it takes " + clocks(now) + " clocks an iteration, with --turns " +

@@ -54,8 +54,25 @@ std::string beside(const MadeProgram& made, const program::Steady& steady) {
   return "less than I, in which each wait has a cycle of its own";
 }
 
-void print_text(const MadeProgram& made, const TimeFlags& flags, const BarrierCosts& costs,
-                const std::vector<TimedOrder>& all, bool turns) {
+/// Such as "ALU x 1.39 and SFU x 1.2 beside TC".
+std::string contention_text(const Problem& problem, const Contention& contention) {
+  std::string text;
+  for (std::size_t k = 0; k < contention.size(); ++k) {
+    const Slowdown& s = contention[k];
+    char factor[40];
+    std::snprintf(factor, sizeof factor, "%g", s.thousandths / 1000.0);
+    const bool last = k + 1 == contention.size() || contention[k + 1].by != s.by;
+    text += printable(problem.units[at(s.unit)].name) + " x " + factor +
+            (last ? " beside " + printable(problem.units[at(s.by)].name) : "") +
+            (k + 1 == contention.size() ? "" : ", ");
+  }
+  return text;
+}
+
+void print_text(const MadeProgram& made, const TimeFlags& flags,
+                const program::TimeQuestion& question, const std::vector<TimedOrder>& all,
+                bool turns) {
+  const BarrierCosts& costs = question.costs;
   const program::Program& p = made.program;
   const Cycle ii = p.initiation_interval;
   std::cout << "time of " << printable(p.problem) << ": n = " << flags.iterations << ", I = " << ii
@@ -70,6 +87,9 @@ void print_text(const MadeProgram& made, const TimeFlags& flags, const BarrierCo
                       ? " (the machine's: --wait-cost, --arrive-cost)"
                       : "")
               << "\n";
+  if (!question.contention.empty())
+    std::cout << "units slow each other down (the machine's: --no-contention):\n"
+              << contention_text(made.problem, question.contention) << "\n";
   std::cout << "by the schedule n iterations take at most "
             << std::max(flags.iterations - 1, 0) * ii + made.solution.schedule->length << "\n";
   for (const TimedOrder& one : all) {
@@ -82,11 +102,17 @@ void print_text(const MadeProgram& made, const TimeFlags& flags, const BarrierCo
       std::cout << "  steady from iteration " << one.steady->from << " on, which begins at "
                 << program::begin_of(p, one.run, one.steady->from) << ": "
                 << clocks_text(*one.steady) << " clocks an iteration, "
-                << (costs.wait + costs.arrive == 0 ? beside(made, *one.steady)
-                                                   : "I = " + std::to_string(ii))
+                << (costs.wait + costs.arrive == 0 && question.contention.empty()
+                        ? beside(made, *one.steady)
+                        : "I = " + std::to_string(ii))
                 << "\n";
     else
-      std::cout << "  no period in so many iterations\n";
+      std::cout << "  no period in so many iterations"
+                << (one.middle > 0
+                        ? "; " + shown(one.middle) +
+                              " clocks an iteration in their middle half, I = " + std::to_string(ii)
+                        : "")
+                << "\n";
     if (flags.iterations > 0)
       std::cout << "  iteration 0 ends at " << one.run.end.front() << ", all n at " << one.run.total
                 << "\n";
@@ -134,6 +160,10 @@ void TimeFlags::add_to(CLI::App& app) {
   };
   cost("--wait-cost", wait_cost, "Cycles that a wait on a barrier holds its slot");
   cost("--arrive-cost", arrive_cost, "Cycles from the end of an op to where a wait sees it");
+  app.add_flag("--no-contention", no_contention,
+               "Units do not slow each other down, whatever the machine file says")
+      ->group(kGroup)
+      ->needs("--time");
   needs(app.add_option("--runs", variation.runs, "With varied costs; 0 = none"))
       ->check(CLI::Range(0, kMostRuns));
   needs(app.add_option("--spread", variation.spread, "Costs vary by so many percent"))
@@ -169,7 +199,8 @@ int run_time(const MakeFlags& make, TimeFlags flags, bool json) {
   const BarrierCosts known = made.barriers.value_or(BarrierCosts{});
   const BarrierCosts costs{flags.wait_cost.value_or(known.wait),
                            flags.arrive_cost.value_or(known.arrive)};
-  const program::TimeQuestion question{flags.iterations, costs, variation};
+  const program::TimeQuestion question{
+      flags.iterations, costs, flags.no_contention ? Contention{} : made.contention, variation};
   const std::vector<TimedOrder> all =
       program::time_program(made.program, made.problem, *made.solution.schedule, question);
   if (!flags.trace.empty())
@@ -178,9 +209,10 @@ int run_time(const MakeFlags& make, TimeFlags flags, bool json) {
         write_file(flags.trace,
                    program::time_trace(made.program, made.problem, made.solution, one.run));
   if (json)
-    std::cout << program::time_json(made.program, *made.solution.schedule, question, all);
+    std::cout << program::time_json(made.program, made.problem, *made.solution.schedule, question,
+                                    all);
   else
-    print_text(made, flags, costs, all, make.turns || make.all_turns);
+    print_text(made, flags, question, all, make.turns || make.all_turns);
   return kDone;
 }
 

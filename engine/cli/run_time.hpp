@@ -13,6 +13,7 @@ struct TimeFlags {
   bool on = false;
   int iterations = 100;
   std::optional<Cycle> wait_cost, arrive_cost;  ///< none = the machine's
+  bool no_contention = false;
   program::Variation variation;
   bool load_spread_given = false;
   std::string vary = "execution";

@@ -63,6 +63,7 @@ struct MadeProgram {
   bool again = false;   ///< ProgramSolution::again, or solved again as `problem`
   Amount reserved = 0;  ///< as in ProgramSolution
   std::optional<BarrierCosts> barriers;  ///< as in Lowered, for time_program()
+  Contention contention;                 ///< likewise
   std::string memory;
   /// Of a TTGIR module whose loop's meaning was read: both, else neither.
   std::shared_ptr<const ttgir::LoweredModule> module;

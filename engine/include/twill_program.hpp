@@ -73,7 +73,8 @@ std::string program_listing(const Program& program);
 /// A replay of `twill run --time`.
 struct TimeQuestion {
   int iterations = 100;
-  BarrierCosts costs = {};   ///< cycles; nothing is known of them: 0
+  BarrierCosts costs = {};  ///< cycles; nothing is known of them: 0
+  Contention contention = {};
   Variation variation = {};  ///< with `runs` = 0 nothing varies; needs 4 iterations
 };
 
@@ -82,6 +83,7 @@ struct TimedOrder {
   UnitOrder order = UnitOrder::schedules;
   TimedRun run;
   std::optional<Steady> steady;  ///< nullopt = no period in so many iterations
+  double middle = 0;             ///< clocks an iteration in the middle half; 0 = of n < 4
   std::vector<double> varied;    ///< clocks an iteration of each run, ascending
 };
 
@@ -91,7 +93,7 @@ struct TimedOrder {
 std::vector<TimedOrder> time_program(const Program& program, const Problem& problem,
                                      const Schedule& schedule, const TimeQuestion& question);
 /// As `twill run --time --json` prints it (twill.time).
-std::string time_json(const Program& program, const Schedule& schedule,
+std::string time_json(const Program& program, const Problem& problem, const Schedule& schedule,
                       const TimeQuestion& question, const std::vector<TimedOrder>& orders);
 /// For chrome://tracing and Perfetto: what happened when in one of them. No counters.
 std::string time_trace(const Program& program, const Problem& problem, const Solution& solution,

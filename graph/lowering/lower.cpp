@@ -447,6 +447,18 @@ MadeBy made_by(const Machine& machine, const LowerOptions& options) {
   return made;
 }
 
+/// What the machine says of units that ops of the problem reserve.
+Contention contention_of(const Machine& machine, const Problem& problem) {
+  std::vector<bool> used(machine.units.size());
+  for (const Op& op : problem.ops)
+    for (const Reservation& r : op.reservations) used[static_cast<std::size_t>(r.unit)] = true;
+  Contention found;
+  for (const Slowdown& s : machine.contention)
+    if (used[static_cast<std::size_t>(s.unit)] && used[static_cast<std::size_t>(s.by)])
+      found.push_back(s);
+  return found;
+}
+
 }  // namespace
 
 std::vector<OnLayout> lower_each(const Kernel& kernel, const Machine& machine,
@@ -475,10 +487,12 @@ std::vector<OnLayout> lower_each(const Kernel& kernel, const Machine& machine,
                          std::to_string(kMaxLowered) + "; name one layout");
 
   const MadeBy made = made_by(machine, options);
+  const Contention contention = contention_of(machine, base);
   std::vector<OnLayout> result;
   bool checked = false;
   for (const Layout* layout : layouts) {
-    Lowered lowered{layout->name, base, bandwidth, {}, {}, guesses, unsaid, machine.barriers, made};
+    Lowered lowered{layout->name, base,   bandwidth,        {},         {},
+                    guesses,      unsaid, machine.barriers, contention, made};
     lowered.made_by->layout = layout->name;
     lowered.problem.warps = net_slots(*layout, kernel.resident_registers);
     if (options.choose_registers) {

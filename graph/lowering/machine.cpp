@@ -29,7 +29,7 @@ class MachineReader {
 
   Machine run() {
     const JsonValue root = document_.root();
-    version_ = root.check_format("twill.machine", 1, 2);
+    version_ = root.check_format("twill.machine", 1, 3);
     if (version_ == 1)
       root.check_keys(
           {"format", "version", "name", "units", "memories", "layouts", "rules"},
@@ -37,10 +37,11 @@ class MachineReader {
     else
       root.check_keys(
           {"format", "version", "name", "reading", "units", "memories", "layouts", "rules"},
-          {"doc", "aliases", "bandwidth", "barriers", "channels", "register_file", "vector_copies",
-           "spill", "sources"});
+          {"doc", "aliases", "bandwidth", "barriers", "channels", "contention", "register_file",
+           "vector_copies", "spill", "sources"});
     if (version_ > 1 && root.has("bandwidth"))
       root.at("bandwidth").fail("version 2 has channels instead");
+    if (version_ < 3 && root.has("contention")) root.at("contention").fail("is of version 3");
     machine_.name = name(root.at("name"));
     root.text_or("doc", "");
     if (const auto aliases = root.find("aliases"))
@@ -60,6 +61,9 @@ class MachineReader {
     machine_.vector_copies = root.integer_or("vector_copies", 1, 1, 128);
     if (const auto spill = root.find("spill")) read_spill(*spill);
     if (const auto barriers = root.find("barriers")) read_barriers(*barriers);
+    if (const auto contention = root.find("contention"))
+      for (const JsonValue& slowdown : contention->elements_up_to(kMaxUnits * kMaxUnits))
+        read_slowdown(slowdown);
     const JsonValue layouts = root.at("layouts");
     for (const JsonValue& layout : layouts.elements_up_to(kMaxLayouts)) read_layout(layout);
     if (machine_.layouts.empty()) layouts.fail("must have at least one layout");
@@ -155,6 +159,26 @@ class MachineReader {
     value.check_keys({"wait", "arrive"}, {});
     machine_.barriers = {value.at("wait").integer(0, kMaxBarrierCost),
                          value.at("arrive").integer(0, kMaxBarrierCost)};
+  }
+
+  /// Plain numbers, as those of barriers.
+  void read_slowdown(const JsonValue& value) {
+    value.check_keys({"unit", "while", "thousandths"}, {});
+    Slowdown slowdown{
+        place_of(unit(value.at("unit"))), place_of(unit(value.at("while"))),
+        static_cast<int>(value.at("thousandths").integer(kLeastSlowdown, kMostSlowdown))};
+    if (slowdown.unit == slowdown.by)
+      value.at("while").fail("must be another unit: ops of one unit take turns");
+    for (const Slowdown& other : machine_.contention)
+      if (other.unit == slowdown.unit && other.by == slowdown.by)
+        value.fail("is the second for these two units");
+    machine_.contention.push_back(slowdown);
+  }
+
+  int place_of(const std::string& wanted) const {
+    const auto found = std::find_if(machine_.units.begin(), machine_.units.end(),
+                                    [&](const Unit& u) { return u.name == wanted; });
+    return static_cast<int>(found - machine_.units.begin());
   }
 
   void read_layout(const JsonValue& value) {

@@ -1,5 +1,6 @@
 // A machine: units, memories, channels, layouts of slots in gross registers and cost rules
-// (twill.machine; version 2 has channels, ranges of costs, and names its reading). A new GPU is a
+// (twill.machine; version 2 has channels, ranges of costs, and names its reading; version 3 what
+// units do to each other). A new GPU is a
 // new file. Private model.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "graph/barrier_costs.hpp"
+#include "graph/contention.hpp"
 #include "graph/lower.hpp"
 #include "graph/lowering/cost_rule.hpp"
 #include "graph/problem.hpp"
@@ -77,6 +79,7 @@ struct Machine {
   std::int64_t vector_copies = 1;  ///< threads that hold each element of a row vector
   SpillRule spill;
   std::optional<BarrierCosts> barriers;  ///< none where the file does not say
+  Contention contention;
   std::vector<Layout> layouts;
   std::map<std::string, CostRule> rules;  ///< by kind
   /// What the file gives as ranges; the costs above are each at one place of its range.

@@ -155,7 +155,8 @@ void Clock::add_dependents() {
   open_.assign(previous_.size(), 0);
   const auto tell = [&](int from, std::int64_t i, Cycle after, std::size_t to) {
     if (i < 0 || i >= n_) return;
-    dependents_[instance(from, i)].push_back({static_cast<std::uint32_t>(to), level(from, after)});
+    dependents_[instance(from, i)].push_back(
+        {static_cast<std::uint32_t>(to), level(from, after), after});
     ++open_[to];
   };
   for (int v = 0; v < static_cast<int>(tasks_.size()); ++v)
@@ -429,6 +430,11 @@ class TimedExecution {
 
 TimedRun Clock::run(const BarrierCosts& costs, const std::vector<int>& factor) const {
   return TimedExecution(*this, costs, factor).run();
+}
+
+double middle_clocks(const TimedRun& run) {
+  const int from = run.iterations / 4, to = 3 * run.iterations / 4;
+  return static_cast<double>(run.end[at(to)] - run.end[at(from)]) / (to - from);
 }
 
 std::optional<Steady> steady_state(const TimedRun& run, int stages) {

@@ -40,8 +40,9 @@ struct TimedRun {
   /// Per op and iteration, op * iterations + i.
   std::vector<Cycle> start;
   std::vector<Cycle> late;  ///< by how much its last segment is later than its first would have it
-  std::vector<Cycle> end;   ///< per iteration, when all its ops have had their cycles
-  Cycle total = 0;          ///< when all have
+  std::vector<Cycle> slowed;  ///< by how much other units made it longer; empty = not at all
+  std::vector<Cycle> end;     ///< per iteration, when all its ops have had their cycles
+  Cycle total = 0;            ///< when all have
   /// Per wait, cycles that slots stood at it, in all iterations.
   std::vector<Cycle> stood;
 };
@@ -67,6 +68,7 @@ class Clock {
 
  private:
   friend class TimedExecution;
+  friend class ContendedExecution;
   struct Piece {  ///< a segment of a reservation
     int unit = 0;
     Cycle offset = 0, length = 0;
@@ -121,6 +123,7 @@ class Clock {
   struct Dependent {
     std::uint32_t who = 0;
     int level = 0;
+    Cycle after = 0;  ///< that many cycles of it
   };
   /// Who is told that so many segments of an instance have begun, as often as it is named.
   std::vector<std::vector<Dependent>> dependents_;
@@ -128,6 +131,10 @@ class Clock {
   /// Per unit, in the schedule's order: instance and piece.
   std::vector<std::vector<std::pair<std::size_t, int>>> turns_;
 };
+
+/// Clocks an iteration of the middle half of a run: the first ones fill the pipeline, the last ones
+/// have the units for themselves. Needs n >= 4.
+double middle_clocks(const TimedRun& run);
 
 /// The last iterations, before the loop drains, that repeat; nullopt = they do not, or are too few.
 std::optional<Steady> steady_state(const TimedRun& run, int stages);

@@ -6,13 +6,14 @@
 #include <string>
 
 #include "graph/index.hpp"
+#include "graph/program/contended_time.hpp"
 #include "graph/random.hpp"
 
 namespace twill::program {
 
 std::vector<double> varied_clocks(const Clock& clock, const Program& program,
                                   const Problem& problem, const BarrierCosts& costs,
-                                  const Variation& variation) {
+                                  const Contention& contention, const Variation& variation) {
   std::set<std::string> loads;
   for (const twill::Op& op : problem.ops)
     if (op.variable_latency) loads.insert(op.id);
@@ -33,10 +34,7 @@ std::vector<double> varied_clocks(const Clock& clock, const Program& program,
       for (std::size_t i = 0; i < n; ++i)
         factor[v * n + i] = variation.every_execution ? drawn() : once;
     }
-    const TimedRun run = clock.run(costs, factor);
-    const std::size_t from = n / 4, to = 3 * n / 4;
-    all.push_back(static_cast<double>(run.end[to] - run.end[from]) /
-                  static_cast<double>(to - from));
+    all.push_back(middle_clocks(run_in_time(clock, costs, contention, factor)));
   }
   std::sort(all.begin(), all.end());
   return all;

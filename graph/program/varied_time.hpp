@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "graph/contention.hpp"
 #include "graph/program/time.hpp"
 
 namespace twill::program {
@@ -17,11 +18,10 @@ struct Variation {
   std::uint64_t seed = 0;
 };
 
-/// Clocks an iteration of each run, ascending: of its middle half, for the first iterations fill
-/// the pipeline and the last ones have the units for themselves. Needs n >= 4.
+/// Clocks an iteration of each run, ascending, of its middle half (middle_clocks). Needs n >= 4.
 std::vector<double> varied_clocks(const Clock& clock, const Program& program,
                                   const Problem& problem, const BarrierCosts& costs,
-                                  const Variation& variation);
+                                  const Contention& contention, const Variation& variation);
 
 /// Of ascending numbers, at least one: the least that a share of them is not above, 0 < share <= 1.
 double quantile(const std::vector<double>& ascending, double share);

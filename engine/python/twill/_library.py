@@ -84,7 +84,7 @@ class Time(ctypes.Structure):
                 ("wait_cost", ctypes.c_int64), ("arrive_cost", ctypes.c_int64),
                 ("runs", ctypes.c_int32), ("spread", ctypes.c_int32),
                 ("load_spread", ctypes.c_int32), ("vary_ops", ctypes.c_int32),
-                ("seed", ctypes.c_uint64)]
+                ("seed", ctypes.c_uint64), ("no_contention", ctypes.c_int32)]
 
 
 def _load():

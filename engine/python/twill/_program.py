@@ -60,7 +60,7 @@ class Program(Handle):
 
     def time(self, **given):
         """What it takes in time beside I, as `twill run --time`. given: iterations, wait_cost,
-        arrive_cost, runs, spread, load_spread, vary_ops, seed."""
+        arrive_cost, runs, spread, load_spread, vary_ops, seed, no_contention."""
         return self._timed("twill_program_time", given).data
 
     def trace(self, order="arrival", **given):

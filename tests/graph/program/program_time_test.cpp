@@ -15,10 +15,12 @@
 #include "graph/bounds/channel_bounds.hpp"
 #include "graph/io/builtin.hpp"
 #include "graph/program/compare.hpp"
+#include "graph/program/contended_time.hpp"
 #include "graph/program/derive.hpp"
 #include "graph/program/judge.hpp"
 #include "graph/program/time.hpp"
 #include "graph/program/varied_time.hpp"
+#include "graph/random.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -172,6 +174,40 @@ Cycle length_of(const Problem& q, const Schedule& s) {
   return length;
 }
 
+/// Where no unit slows another down the two ways to replay a program say the same: but for turns on
+/// a unit of several, which Clock::run gives to an op at the moment when it asks, before it is its
+/// turn, if one is free then.
+void same_moment_by_moment(const Program& p, const Problem& problem, const Schedule& schedule,
+                           int n, std::uint64_t seed) {
+  const BarrierCosts costs{static_cast<Cycle>(seed % 3), static_cast<Cycle>(seed % 5)};
+  std::vector<int> factor(p.ops.size() * static_cast<std::size_t>(n));
+  SplitMix64 random(seed);
+  for (int& f : factor) f = static_cast<int>(random.range(700, 1400));
+  const bool several = std::any_of(problem.units.begin(), problem.units.end(),
+                                   [](const Unit& u) { return u.capacity > 1; });
+  for (const UnitOrder order : {UnitOrder::schedules, UnitOrder::arrival}) {
+    const Clock clock(p, problem, schedule, n, order);
+    for (const std::vector<int>& varied : {std::vector<int>{}, factor}) {
+      const TimedRun ahead = clock.run(costs, varied),
+                     now = program::run_contended(clock, costs, {}, varied);
+      const std::string wrong = illegal(p, problem, schedule, now);
+      if (varied.empty() && !wrong.empty()) FAIL_CHECK(wrong);
+      if (order == UnitOrder::schedules && several) {
+        if (costs.wait + costs.arrive > 0 || !varied.empty()) continue;
+        const std::string late = later(p, problem, schedule, now);
+        if (!late.empty()) FAIL_CHECK(late);
+        continue;
+      }
+      CHECK(ahead.start == now.start);
+      CHECK(ahead.late == now.late);
+      CHECK(ahead.end == now.end);
+      CHECK(ahead.stood == now.stood);
+      CHECK(ahead.total == now.total);
+      CHECK(std::all_of(now.slowed.begin(), now.slowed.end(), [](Cycle c) { return c == 0; }));
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -248,6 +284,7 @@ TEST_CASE("random loops: never later than the schedule, by the thousand") {
       const TimedRun free = Clock(p, problem, *solution.schedule, n, UnitOrder::arrival).run({});
       const std::string also = illegal(p, problem, *solution.schedule, free);
       if (!also.empty()) FAIL_CHECK(also);
+      if (n <= 5) same_moment_by_moment(p, problem, *solution.schedule, n, seed);
       if (n < 40) continue;
       const auto steady = program::steady_state(run, program::stage_count(p));
       const Cycle ii = solution.schedule->initiation_interval;
@@ -291,15 +328,15 @@ TEST_CASE("costs of barriers make a loop slower, never faster; varied costs are 
     program::Variation variation;
     variation.runs = 20;
     variation.seed = 3;
-    const auto one = program::varied_clocks(clock, m.program, m.problem, {}, variation);
+    const auto one = program::varied_clocks(clock, m.program, m.problem, {}, {}, variation);
     CHECK(one.size() == 20);
     CHECK(std::is_sorted(one.begin(), one.end()));
-    CHECK(one == program::varied_clocks(clock, m.program, m.problem, {}, variation));
+    CHECK(one == program::varied_clocks(clock, m.program, m.problem, {}, {}, variation));
     variation.seed = 4;
     if (m.schedule.initiation_interval > 100)
-      CHECK(one != program::varied_clocks(clock, m.program, m.problem, {}, variation));
+      CHECK(one != program::varied_clocks(clock, m.program, m.problem, {}, {}, variation));
     variation.spread = variation.load_spread = 0;
-    const auto same = program::varied_clocks(clock, m.program, m.problem, {}, variation);
+    const auto same = program::varied_clocks(clock, m.program, m.problem, {}, {}, variation);
     CHECK(same.front() == same.back());
   }
 }
@@ -411,4 +448,69 @@ TEST_CASE("two ops by hand: queue, delay, hand-over, barrier") {
   CHECK(arrives.run({}).start[10] == 3);
   CHECK(arrives.run({0, 5}).start[10] == 8);
   CHECK(arrives.run({7, 5}).start[10] == 15);
+}
+
+TEST_CASE("units that slow each other down: by hand") {
+  // a takes 10 cycles of A on w0, b 10 of B on w1; neither waits for the other: I = 10.
+  const Problem q = parse_problem(R"({"format": "twill.problem", "version": 2, "name": "two",
+    "units": {"A": 1, "B": 1}, "memories": {},
+    "warps": [{"name": "w0", "width": 1, "registers": 4}, {"name": "w1", "width": 1, "registers": 4}],
+    "ops": [{"id": "a", "kind": "x", "cycles": 12, "reservation": {"A": [[0, 10, 1]]}},
+            {"id": "b", "kind": "x", "cycles": 4, "reservation": {"B": [[0, 4, 1]]}}],
+    "edges": [{"from": "b", "to": "a", "delay": 4, "distance": 1, "blocking": false},
+              {"from": "a", "to": "b", "delay": 12, "distance": 1, "blocking": false}],
+    "pins": [{"op": "a", "warp": "w0"}, {"op": "b", "warp": "w1"}]})");
+  const Solution solution = solve(q);
+  REQUIRE(solution.schedule);
+  const Program p = std::get<Program>(program::derive(q, *solution.schedule));
+  const int n = 2;
+  const Clock clock(p, q, *solution.schedule, n, UnitOrder::arrival);
+  const auto start = [&](const TimedRun& run, const char* id, int i) {
+    for (std::size_t k = 0; k < p.ops.size(); ++k)
+      if (p.ops[k].id == id) return run.start[k * n + static_cast<std::size_t>(i)];
+    return Cycle{-1};
+  };
+  const TimedRun alone = program::run_contended(clock, {}, {});
+  CHECK(start(alone, "a", 1) == 10);  // A is free again
+  CHECK(start(alone, "b", 1) == 12);
+  CHECK(alone.total == 22);
+  // A at half its pace beside B: a[0] has done 2 of its 10 when b[0] ends after 4, and ends on A at
+  // 12, as a whole at 14. Then a[1], beside b[1] from 14 to 18: 2 + 2 in 6 cycles, and 8 more.
+  const TimedRun slow = program::run_contended(clock, {}, {{0, 1, 2000}});
+  CHECK(start(slow, "a", 1) == 12);
+  CHECK(start(slow, "b", 1) == 14);
+  CHECK(slow.end[0] == 14);
+  CHECK(slow.end[1] == 12 + 2 + 4 + 6 + 2);
+  CHECK(slow.slowed[0] == 2);
+  // b at a third of its pace beside a, and A as before beside it: b[0] takes 12, so a[0] is at 6
+  // when it ends, and takes 4 more.
+  const TimedRun both = program::run_contended(clock, {}, {{0, 1, 2000}, {1, 0, 3000}});
+  CHECK(start(both, "a", 1) == 16);
+  CHECK(both.end[0] == 18);
+  CHECK(start(both, "b", 1) == 18);
+}
+
+TEST_CASE("units that slow each other down: in the schedule's order never faster, all by seed") {
+  int slower = 0;
+  for (const Made& m : kernels()) {
+    CAPTURE(m.name);
+    const int n = 12;
+    twill::Contention contention;
+    for (int u = 0; u < static_cast<int>(m.problem.units.size()); ++u)
+      for (int w = 0; w < static_cast<int>(m.problem.units.size()); ++w)
+        if (u != w) contention.push_back({u, w, 1100 + 100 * ((u + w) % 5)});
+    const Clock clock(m.program, m.problem, m.schedule, n, UnitOrder::schedules);
+    const TimedRun alone = program::run_contended(clock, {}, {}),
+                   run = program::run_contended(clock, {}, contention);
+    for (std::size_t k = 0; k < run.start.size(); ++k) {
+      CHECK(run.start[k] >= alone.start[k]);
+      CHECK(run.slowed[k] >= 0);
+    }
+    CHECK(run.total >= alone.total);
+    slower += run.total > alone.total ? 1 : 0;
+    // No op is ever slower than all factors at once make it.
+    CHECK(run.total <= 20 * alone.total);
+    CHECK(program::run_contended(clock, {}, contention).start == run.start);
+  }
+  CHECK(slower > 30);
 }
