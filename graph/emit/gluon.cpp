@@ -1,7 +1,6 @@
 #include "graph/emit/gluon.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include "graph/emit/gluon_file.hpp"
 #include "graph/emit/gluon_host.hpp"
