@@ -1,7 +1,6 @@
 #include "graph/emit/gluon.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include "graph/emit/gluon_file.hpp"
 #include "graph/emit/gluon_host.hpp"
@@ -131,11 +130,7 @@ class LoopPrinter {
   /// columns_first: columns of the tile follow each other, not rows.
   std::string shared_layout(const std::vector<std::int64_t>& shape, const std::string& type,
                             bool columns_first) {
-    std::string upper = type;
-    std::transform(upper.begin(), upper.end(), upper.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    std::string name = "SMEM_" + std::to_string(shape[0]) + "x" + std::to_string(shape[1]) + "_" +
-                       upper + (columns_first ? "_COLUMNS" : "");
+    std::string name = shared_layout_name(shape, type, columns_first);
     file_.shared_layouts[name] = "gl.NVMMASharedLayout.get_default_for([" +
                                  std::to_string(shape[0]) + ", " + std::to_string(shape[1]) +
                                  "], " + gluon_type(type) +

@@ -112,6 +112,7 @@ std::string SlotPrinter::memory_operand(int op, const Operand& one, Iteration it
     text = copy_of(source.storage, it + -source.distance);
   else
     return "";
+  text += place_anew(source, it);
   if (source.columns > 0) {
     if (source.kind == Source::memory && plan_.on_tmem(p_.storages[at(source.storage)]))
       refuse("operand", "a part of a tile in tensor memory is an operand of a product");
@@ -119,6 +120,32 @@ std::string SlotPrinter::memory_operand(int op, const Operand& one, Iteration it
             std::to_string(source.columns) + ", dim=1)";
   }
   return text + (source.transposed ? ".permute((1, 0))" : "");
+}
+
+std::string SlotPrinter::place_anew(const Source& source, Iteration it) {
+  if (!anew_ || it.from != Iteration::loop) return "";
+  std::vector<std::int64_t> shape;
+  std::string type;
+  bool columns_first = false;
+  if (source.kind == Source::memory) {
+    const int storage = plan_.same_place[at(source.storage)];
+    if (p_.storages[at(storage)].depth > 1 || plan_.on_tmem(p_.storages[at(storage)])) return "";
+    const Value& value = plan_.value_of(storage);
+    shape = value.shape;
+    type = value.type;
+    columns_first = plan_.columns_first(value);
+  } else {
+    const bool made = plan_.made.contains(source.value);
+    const ExtraBuffer& buffer = (made ? plan_.made : plan_.resident).at(source.value);
+    shape = buffer.shape;
+    type = buffer.type;
+    columns_first = !made && plan_.columns_first(m_.values[at(source.value)]);
+  }
+  needs_.shared_views = true;
+  // The index is 0, whatever i is.
+  return ".reinterpret(" + gluon_type(type) + ", [1, " + std::to_string(shape[0]) + ", " +
+         std::to_string(shape[1]) + "], " + shared_layout_name(shape, type, columns_first) +
+         ").index(i // 2147483647)";
 }
 
 void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {

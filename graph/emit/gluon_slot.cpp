@@ -6,6 +6,7 @@
 // where the loop begins again is found by writing it until that does not change any more.
 #include <algorithm>
 
+#include "graph/emit/descriptors.hpp"
 #include "graph/emit/gluon_slot_printer.hpp"
 #include "graph/meaning/number_type.hpp"
 
@@ -15,6 +16,7 @@ SlotText SlotPrinter::run() {
   if (slot_ < plan_.finish_slot()) {
     cut_ = &plan_.code[at(slot_)];
     code_ = &cut_->code;
+    anew_ = descriptors_are_made_anew(plan_, slot_);
     history();
     before();
     loop();

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "graph/emit/plan.hpp"
 
@@ -20,8 +21,12 @@ struct ModuleNeeds {
 
 /// Name of the constant that is the register layout of an M x N tile on so many warps.
 std::string tile_name(std::int64_t m, std::int64_t n, int warps);
-/// Its value; "" = the target has none. `product_depth`: elements that an instruction of a product
-/// sums over.
+/// Name of the constant that is the layout of a tile's buffer in shared memory; columns_first:
+/// columns of the tile follow each other, not rows.
+std::string shared_layout_name(const std::vector<std::int64_t>& shape, const std::string& type,
+                               bool columns_first);
+/// The value of a tile's name; "" = the target has none. `product_depth`: elements that an
+/// instruction of a product sums over.
 std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps,
                         int product_depth = 16);
 /// The register layout of a vector that no tile has as a row or a column.

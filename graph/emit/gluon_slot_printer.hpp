@@ -239,6 +239,9 @@ class SlotPrinter {
   void op(int depth, int op, Iteration it);
   /// A matrix in memory as a product takes it.
   std::string memory_operand(int op, const Operand& one, Iteration it);
+  /// Behind the name of such a place that is the same in every iteration: the place, computed in
+  /// the iteration (descriptors.hpp); "" = it may be known before.
+  std::string place_anew(const Source& source, Iteration it);
   void product(int depth, int op, const Value& value, Iteration it);
   void wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b);
   void keep_left(int depth, int op, const std::string& left);
@@ -298,6 +301,7 @@ class SlotPrinter {
   const meaning::Meaning& m_;
   const LegalProgram& legal_;
   int slot_, warps_;
+  bool anew_ = false;  ///< descriptors_are_made_anew()
   ModuleNeeds& needs_;
   ValuePrinter values_;
   const CutCode* cut_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -24,6 +25,15 @@ constexpr int kMostSteps = 100;  // through views; a circle of them ends
 std::string tile_name(std::int64_t m, std::int64_t n, int warps) {
   return "TILE_" + std::to_string(m) + "x" + std::to_string(n) +
          (warps == 4 ? "" : "_" + std::to_string(warps) + "W");
+}
+
+std::string shared_layout_name(const std::vector<std::int64_t>& shape, const std::string& type,
+                               bool columns_first) {
+  std::string upper = type;
+  std::transform(upper.begin(), upper.end(), upper.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return "SMEM_" + std::to_string(shape[0]) + "x" + std::to_string(shape[1]) + "_" + upper +
+         (columns_first ? "_COLUMNS" : "");
 }
 
 namespace {

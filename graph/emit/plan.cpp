@@ -453,7 +453,8 @@ class Planner {
   }
 
   /// Registers a thread for tiles: what the machine gives the slot, but not more than it has
-  /// results for. On Blackwell a tile that goes through in parts of its columns takes those alone.
+  /// results for. On Blackwell a tile that goes through in parts of its columns takes those alone,
+  /// and a vector along columns as many registers as it has numbers.
   Amount tile_registers(int slot) const {
     constexpr Amount kPlaces = 48, kFewPlaces = 28;  // pointers and masks of a tile
     constexpr Amount kParts = 16, kPartsOfTiles = 32;
@@ -468,7 +469,7 @@ class Planner {
       return std::min(own, register_pressure(plan_, slot) + kBeside);
     }
     if (!holds_tiles(slot)) return 0;
-    const Amount held = register_pressure(plan_, slot);
+    const Amount held = register_pressure(plan_, slot) + pressure_of_products(plan_, slot).vector;
     return std::min(own, held + (held < kPartsOfTiles ? kParts : kPartsOfTiles));
   }
 

@@ -142,10 +142,10 @@ class Pressure {
            std::any_of(writes.begin(), writes.end(),
                        [&](int s) { return p_.storages[at(s)].kind != Storage::in_registers; });
   }
-  /// Registers of a vector along the columns that an op reads from memory: a thread has a quarter
-  /// of the columns of its rows.
+  /// Registers of a vector along the columns that an op reads from memory: a thread of Hopper has a
+  /// quarter of the columns of its rows, one of Blackwell all of its row's.
   Amount column_vector(int op) const {
-    constexpr std::int64_t kThreadsOfRow = 4;
+    const std::int64_t threads_of_row = plan_.legal.target == Target::hopper ? 4 : 1;
     Amount most = 0;
     for (const int v : plan_.links.values[at(op)]) {
       const meaning::Value& value = plan_.meaning->values[at(v)];
@@ -155,7 +155,7 @@ class Pressure {
         const int from = plan_.meaning->in_loop(one.value) ? plan_.op_of(one.value) : -1;
         if (from < 0 || (p_.ops[at(from)].slot == slot_ && !plan_.legal.read_again[at(from)]))
           continue;
-        most = std::max(most, value.shape[1] / kThreadsOfRow);
+        most = std::max(most, value.shape[1] / threads_of_row);
       }
     }
     return most;
