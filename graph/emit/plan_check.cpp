@@ -62,7 +62,8 @@ class Checker {
   /// Of a value of a user's function.
   std::optional<Refusal> of_function(int v) const {
     const Value& value = m_.values[at(v)];
-    if (ids_.contains(value.part_of) && (!triton_ || with_product(v)))
+    const bool cut = value.type == "tf32" && value.function == Function::copy;
+    if (ids_.contains(value.part_of) && (!triton_ || (with_product(v) && !cut)))
       return Refusal{"op", value.id + " is a step of " + value.part_of};
     if (!triton_ && (value.type == "i8" || value.type == "f8e5m2"))
       return Refusal{"type", value.id + " is of type " + value.type};

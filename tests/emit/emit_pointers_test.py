@@ -436,7 +436,7 @@ def compiled(text, path, folder):
         wrong.append("serialised products")
     if ("async_copy.async_load" in text) != bool(at_once) or any(x < NARROW.get(name, 16) for x in at_once):
         wrong.append(f"copies of {at_once} bytes")
-    return {"products": count(r"wgmma\.mma_async|tcgen05\.mma\."), "copies": count(r"cp\.async\.c[ag]\.shared"), "bytes at once": at_once,
+    return {"products": count(r"wgmma\.mma_async|tcgen05\.mma\.|mma\.sync"), "copies": count(r"cp\.async\.c[ag]\.shared"), "bytes at once": at_once,
             "fences": count(r"fence\.proxy\.async"), "registers": registers, "spill bytes": spills}, wrong
 
 

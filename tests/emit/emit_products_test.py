@@ -1,5 +1,5 @@
 """Kernels emitted from TTGIR modules with products of matrices before and behind their loops, factors that are computed before them,
-and trip counts that the function chooses: executed on the CPU beside formulas written here by hand, every wait and every fence removed
+trip counts that the function chooses, products of 16 rows and of 32-bit floats, and left factors of 64 rows that a slot makes: executed on the CPU beside formulas written here by hand, every wait and every fence removed
 once, and compiled.
 
 usage: emit_products_test.py TWILL [--compile] [--removed] [MODULE...]
@@ -13,7 +13,7 @@ import emit_around_test as around
 import emit_pointers_test as pointers
 import numpy as np
 
-NAMES = ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled")
+NAMES = ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled", "few-rows", "scaled-rows", "wide-factors")
 CASES = [f"{name}-{machine}" for name in NAMES for machine in ("hopper", "blackwell")]
 # What is loaded behind the loop has been stored there.
 REFUSED = {"steps-chosen-hopper:stored": "where something has been stored"}
@@ -113,8 +113,60 @@ class WeightScaled:
         yield off(self.y, self.x.astype(np.float64) @ (self.w.astype(np.float32) * self.scale).astype(np.float16).astype(np.float64))
 
 
+class FewRows:
+    """few_rows(q, k, v, o, length, scale): attention of 16 queries a program over keys that end within a step (at n = 1 with the first
+    one's second half; without keys nothing is asked of O)."""
+
+    def make(self, n, random):
+        self.length, self.grid, self.scale = max(64 * n - 24, 0), (2,), 0.2
+        self.q, self.k, self.v = half(random, 2, 16, 128), half(random, 2, self.length, 128), half(random, 2, self.length, 128)
+        self.o = np.full((2, 16, 128), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.length, self.scale]
+
+    def errors(self):
+        if self.length == 0:
+            return
+        for q, k, v, o in zip(*(one.astype(np.float64) for one in (self.q, self.k, self.v, self.o))):
+            p = np.exp2(q @ k.T * self.scale)
+            yield off(o, p @ v / p.sum(axis=1, keepdims=True))
+
+
+class ScaledRows:
+    """scaled_rows(x, scale, w, y, K, N): Y = (X scale) W; the scaled X is rounded."""
+
+    def make(self, n, random):
+        self.k, self.grid = 64 * n, (2, 2)
+        self.x, self.w = half(random, 128, self.k), half(random, self.k, 128)
+        self.scale = random.uniform(0.5, 1.5, self.k).astype(np.float32)
+        self.y = np.full((128, 128), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.x, self.scale, self.w, self.y, self.k, 128]
+
+    def errors(self):
+        yield off(self.y, (self.x.astype(np.float32) * self.scale).astype(np.float16).astype(np.float64) @ self.w.astype(np.float64))
+
+
+class WideFactors:
+    """wide_factors(x, w, y, M, K, N): Y = X' W' of 32-bit floats, of which a Tensor Core takes the first 11 bits."""
+
+    def make(self, n, random):
+        self.k, self.grid = 32 * n, (2, 2)
+        self.x, self.w = floats(random, self.k, 128), floats(random, 128, self.k)
+        self.y = np.full((128, 128), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, 128, self.k, 128]
+
+    def errors(self):
+        yield off(self.y, self.x.astype(np.float64).T @ self.w.astype(np.float64).T)
+
+
 ORACLES = {"adapter": Adapter, "chunk-of-state": ChunkOfState, "chunk-beside-itself": ChunkBesideItself, "steps-chosen": StepsChosen,
-           "weight-scaled": WeightScaled}
+           "weight-scaled": WeightScaled, "few-rows": FewRows, "scaled-rows": ScaledRows,
+           "wide-factors": WideFactors}
 
 
 def oracle_of(path):
