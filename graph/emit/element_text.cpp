@@ -412,13 +412,13 @@ std::optional<bool> columns_first_for_tf32(const Plan& plan, const Value& value)
       const meaning::Operand* one = &whole.operands[k];
       bool turned = one->transposed;
       // Through views; each has what it sees before it.
-      while (one->value >= 0 && &m.values[at(one->value)] != &value && m.in_loop(one->value) &&
+      while (one->value >= 0 && m.values[at(one->value)].id != value.id && m.in_loop(one->value) &&
              plan.op_of(one->value) < 0 && !m.values[at(one->value)].operands.empty()) {
         const Value& view = m.values[at(one->value)];
         one = &view.operands[0];
         turned = turned != ((view.function == Function::transpose) != one->transposed);
       }
-      if (one->value >= 0 && &m.values[at(one->value)] == &value) return turned != (k == 1);
+      if (one->value >= 0 && m.values[at(one->value)].id == value.id) return turned != (k == 1);
     }
   }
   return std::nullopt;

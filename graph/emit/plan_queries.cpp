@@ -102,7 +102,7 @@ int Plan::made_factor(int op, std::size_t k) const {
   constexpr int kMostViews = 100;
   const meaning::Value& product = meaning->values[at(links.result[at(op)])];
   if (user == nullptr || tiles() || product.function != Function::product ||
-      (legal.target == Target::hopper && k == 0))
+      legal.by_warps[at(op)] || (legal.target == Target::hopper && k == 0))
     return -1;
   Operand one = product.operands[k];
   for (int steps = 0; one.value >= meaning->loop_begin; ++steps) {
