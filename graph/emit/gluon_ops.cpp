@@ -378,7 +378,11 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
   Expression last;
   for (const int v : chain) {
     const Value& value = m_.values[at(v)];
-    if (meaning::has_tensor(value.function) || value.function == Function::product)
+    if (value.function == Function::product) {
+      chain_[v] = product_within(depth, op, v, it);
+      continue;
+    }
+    if (meaning::has_tensor(value.function))
       refuse("op", value.id + " is a step of " + p_.ops[at(op)].id);
     ensure_ended(depth, op, value, it);
     std::vector<Expression> in;
@@ -443,7 +447,8 @@ bool SlotPrinter::stored_by_threads(int storage) const {
 bool SlotPrinter::read_by_products(int storage) const {
   for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
     for (const program::Read& read : p_.ops[at(v)].reads)
-      if (read.storage == storage && (is_product(v) || p_.ops[at(v)].ending == Ending::transaction))
+      if (read.storage == storage &&
+          (is_product(v) || multiplies_within(v) || p_.ops[at(v)].ending == Ending::transaction))
         return true;
   return false;
 }

@@ -279,6 +279,12 @@ class SlotPrinter {
   /// Factor k as the product takes it, in memory or in registers.
   std::string outside_factor(int value, std::size_t k, const Expression& one,
                              const std::string& layout);
+  /// Of a kernel's other products, that is, on Hopper; throws Refusal.
+  void of_16_bits();
+  /// Has op `op` products among its steps, in a branch?
+  bool multiplies_within(int op) const;
+  /// Step v of op `op`, a product, ended where it stands.
+  Expression product_within(int depth, int op, int v, Iteration it);
   void outside_wgmma(int value, const std::string& a, const std::string& b, const Expression* sum);
   void outside_tcgen05(int value, const std::string& a, const std::string& b,
                        const Expression* sum);

@@ -365,6 +365,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
   // (Arithmetic is in f32, which has not all integers: there are places, masks of 0 and 1, and
   // copies.)
   const bool exact = value.function == Function::places || meaning::is_comparison(value.function) ||
+                     meaning::is_of_integers(value.function) ||
                      (value.function == Function::copy && in[0].type == value.type) ||
                      (value.function == Function::within &&
                       std::all_of(value.operands.begin(), value.operands.end(),
@@ -472,6 +473,17 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
       return result("gl.where(" + kept(value, layout, iteration) + ", " + x(0) + ", " + x(1) + ")",
                     true);
     case Function::places: return places(value, layout, iteration);
+    case Function::int_add:
+    case Function::int_sub:
+    case Function::int_mul:
+    case Function::int_div:
+    case Function::int_rem:
+    case Function::bit_and:
+    case Function::bit_or:
+    case Function::bit_xor:
+    case Function::shift_left:
+    case Function::shift_right:
+    case Function::shift_right_logical: return of_integers(value, in, layout);
     default:
       throw Refusal{"op",
                     value.id + " is a " + std::string(name_of(value.function)) + " in registers"};

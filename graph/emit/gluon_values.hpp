@@ -86,6 +86,9 @@ class ValuePrinter {
   /// too.
   Expression compared(const meaning::Value& value, const std::vector<Expression>& in,
                       const Layout& layout) const;
+  /// Arithmetic modulo 2 to the power of 32, and bits: gluon_integers.cpp.
+  Expression of_integers(const meaning::Value& value, const std::vector<Expression>& in,
+                         const Layout& layout) const;
   /// In a layout that Triton scans, and back.
   std::string running_sum(const meaning::Value& value, const Expression& of,
                           const Layout& layout) const;

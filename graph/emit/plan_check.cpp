@@ -28,7 +28,8 @@ class Checker {
       if (plan_.user != nullptr)
         if (auto no = of_function(v)) return no;
       const Value& value = m_.values[at(v)];
-      if (meaning::is_of_integers(value.function) ||
+      const bool integers = meaning::is_of_integers(value.function);
+      if ((integers && (!triton_ || value.type != "i32" || value.function == Function::mul_high)) ||
           (meaning::is_comparison(value.function) && !triton_) ||
           value.function == Function::largest || value.function == Function::scaled)
         return Refusal{"op", value.id + " computes " + std::string(name_of(value.function)) +
@@ -102,11 +103,11 @@ class Checker {
     return std::nullopt;
   }
 
-  /// Is there a product among the steps of its op?
+  /// Is it a step of a product?
   bool with_product(int v) const {
     const std::string& op = m_.values[at(v)].part_of;
     return std::any_of(m_.values.begin(), m_.values.end(), [&](const Value& one) {
-      return one.function == Function::product && (one.id == op || one.part_of == op);
+      return one.function == Function::product && one.id == op;
     });
   }
 

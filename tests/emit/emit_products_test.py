@@ -15,8 +15,10 @@ import numpy as np
 
 NAMES = ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled", "few-rows", "scaled-rows", "wide-factors")
 CASES = [f"{name}-{machine}" for name in NAMES for machine in ("hopper", "blackwell")]
+CASES += ["gemm-int4-hopper", "gemm-int4-blackwell", "gemm-in-branch-hopper"]  # of bench/modules
 # What is loaded behind the loop has been stored there.
-REFUSED = {"steps-chosen-hopper:stored": "where something has been stored"}
+# On Blackwell a product in a branch would have to have tensor memory of its own.
+REFUSED = {"product-in-branch": "tensor memory of its own", "steps-chosen-hopper:stored": "where something has been stored"}
 pointers.CHANGES["stored"] = (r"(= tt\.splat) %v_ptr :", r"\1 %y_ptr :")
 half, floats, off = pointers.half, around.floats, around.off
 
@@ -164,7 +166,46 @@ class WideFactors:
         yield off(self.y, self.x.astype(np.float64).T @ self.w.astype(np.float64).T)
 
 
-ORACLES = {"adapter": Adapter, "chunk-of-state": ChunkOfState, "chunk-beside-itself": ChunkBesideItself, "steps-chosen": StepsChosen,
+class GemmInBranch:
+    """gemm_in_branch(q, h, z, o, T, first): O = the sum over the steps from `first` on of (Q exp(Z)) H, blocks of 64 rows."""
+
+    def make(self, n, random):
+        self.steps, self.first, self.grid, self.tolerance = n, 1, (2,), 8e-3
+        self.q, self.h = (around.brain(floats(random, *shape)) for shape in ((128, 64 * n), (64 * n, 64)))
+        self.z, self.o = floats(random, 128, 64 * n), np.full((128, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.q, self.h, self.z, self.o, self.steps, self.first]
+
+    def errors(self):
+        begin = min(64 * self.first, 64 * self.steps)
+        factor = around.brain(self.q * np.exp(self.z)).astype(np.float64)
+        yield off(self.o, factor[:, begin:] @ self.h[begin:].astype(np.float64))
+
+
+class GemmInt4:
+    """gemm_int4(a, b, scales, zeros, c, N, K): C = A ((B - zeros) scales), B of four bits, eight of a column a word; a scale and a zero
+    for each 128 rows of B."""
+
+    def make(self, n, random):
+        self.k, self.grid = 64 * n, (2, 2)
+        self.a, self.b = half(random, 128, self.k), random.integers(0, 16, (self.k, 256))
+        words = (self.b.reshape(-1, 8, 256) << (4 * np.arange(8))[None, :, None]).sum(axis=1)
+        self.words = words.astype(np.uint32).view(np.int32)
+        groups = -(-self.k // 128)
+        self.scales = random.uniform(0.5, 1.5, (groups, 256)).astype(np.float16) / np.float16(8)
+        self.zeros, self.c = random.integers(4, 12, (groups, 256)).astype(np.float16), np.full((128, 256), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.a, self.words, self.scales, self.zeros, self.c, 256, self.k]
+
+    def errors(self):
+        scales, zeros = (one.repeat(128, axis=0)[:self.k] for one in (self.scales, self.zeros))
+        weights = ((self.b.astype(np.float16) - zeros) * scales).astype(np.float64)
+        yield off(self.c, self.a.astype(np.float64) @ weights)
+
+
+ORACLES = {"gemm-in-branch": GemmInBranch, "gemm-int4": GemmInt4, "adapter": Adapter, "chunk-of-state": ChunkOfState, "chunk-beside-itself": ChunkBesideItself, "steps-chosen": StepsChosen,
            "weight-scaled": WeightScaled, "few-rows": FewRows, "scaled-rows": ScaledRows,
            "wide-factors": WideFactors}
 
