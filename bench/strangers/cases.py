@@ -92,7 +92,7 @@ CASES = [
          "TRANSPOSE_STATE": False}, "gk", "g h0 ht"),
     fla("common/chunk_delta_h", "chunk_gated_delta_rule_bwd_kernel_dhu_blockdim64",
         {**SIZES, **GATES, "HV": 4, "BT": 64, "BV": 64, "USE_INITIAL_STATE": True, "USE_FINAL_STATE_GRADIENT": True, "USE_EXP2": False, "TRANSPOSE_STATE": False},
-        "gk", "g dh0 dht"),
+        "gk", "g dh0 dht", launch=lambda n: (dict(T=length(n), scale=0.1), (6, 1, 1)), negative=("g",), scale={"g": 0.05, "w": 0.05, "k": 0.1}),
     fla("common/fused_chunk", "fused_chunk_fwd_kernel", {**SIZES, **GATES, "B": 2, "BT": 64, "BK": 64, "BV": 64, "USE_INITIAL_STATE": True, "STORE_FINAL_STATE": True},
         "g_gamma gk gv", "g h0 ht", launch=lambda n: (dict(T=length(n), scale=0.1), (2, 1, 3)), negative=("g",), scale={"g": 0.05}),
     fla("gated_delta_rule/wy_fast", "prepare_wy_repr_bwd_kernel", {**SIZES, "HV": 4, "BT": 64, "BK": 64, "BV": 64, "USE_G": True, "IS_VARLEN": False}, "", "g dg beta db"),

@@ -13,6 +13,7 @@
 namespace twill::emit {
 namespace {
 
+using meaning::Function;
 using meaning::Index;
 using meaning::Operand;
 using meaning::Value;
@@ -387,14 +388,54 @@ std::string element_mask(const Plan& plan, const Value& value, const ElementName
   return text;
 }
 
+meaning::Value with_whole_factors(const meaning::Meaning& meaning, const Value& product) {
+  Value whole = product;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const int step = product.operands[k].value;
+    if (step >= 0 && meaning.values[at(step)].type == "tf32" &&
+        meaning.values[at(step)].part_of == product.id)
+      whole.operands[k] = meaning.values[at(step)].operands[0];
+  }
+  return whole;
+}
+
+std::optional<bool> columns_first_for_tf32(const Plan& plan, const Value& value) {
+  const meaning::Meaning& m = *plan.meaning;
+  if (value.type != "f32" || value.shape.size() != 2 || plan.user == nullptr) return std::nullopt;
+  if (value.function == Function::load && !plan.by_elements(value.tensor)) return std::nullopt;
+  for (int v = m.loop_begin; v < m.after_begin; ++v) {
+    const Value& product = m.values[at(v)];
+    if (product.function != Function::product) continue;
+    const Value whole = with_whole_factors(m, product);
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (whole.operands[k] == product.operands[k]) continue;
+      const meaning::Operand* one = &whole.operands[k];
+      bool turned = one->transposed;
+      // Through views; each has what it sees before it.
+      while (one->value >= 0 && m.values[at(one->value)].id != value.id && m.in_loop(one->value) &&
+             plan.op_of(one->value) < 0 && !m.values[at(one->value)].operands.empty()) {
+        const Value& view = m.values[at(one->value)];
+        one = &view.operands[0];
+        turned = turned != ((view.function == Function::transpose) != one->transposed);
+      }
+      if (one->value >= 0 && m.values[at(one->value)].id == value.id) return turned != (k == 1);
+    }
+  }
+  return std::nullopt;
+}
+
 ElementCopy element_copy(const Plan& plan, const Value& load) {
   ElementCopy copy;
   const meaning::NumberType* type = meaning::number_type(load.type);
   if (type == nullptr || load.shape.empty() || load.shape.size() > 2) return copy;
   const std::int64_t rows = neighbours(plan, load, Index::row);
   const std::int64_t columns = load.shape.size() == 2 ? neighbours(plan, load, Index::column) : 0;
-  copy.rows = rows > columns;
-  const std::int64_t most = std::max<std::int64_t>(std::max(rows, columns), 1);
+  copy.rows = copy.near_rows = rows > columns;
+  std::int64_t most = std::max<std::int64_t>(std::max(rows, columns), 1);
+  if (const auto turned = columns_first_for_tf32(plan, load); turned && *turned != copy.rows) {
+    copy.rows = *turned;
+    most = std::max<std::int64_t>(*turned ? rows : columns, 1);
+  }
   // cp.async writes 0 where nothing is to be loaded.
   const bool zero = meaning::bounds_of(load).empty() ||
                     (load.operands[0].value < 0 && load.operands[0].constant.empty() &&
@@ -415,9 +456,10 @@ std::string copy_layout(const std::vector<std::int64_t>& shape, const ElementCop
   if (shape.size() == 1)
     return "gl.BlockedLayout([" + std::to_string(vector) + "], [32], [" + std::to_string(warps) +
            "], [0])";
-  const std::int64_t along = shape[copy.rows ? 0 : 1];
+  const bool rows = vector == 1 ? copy.near_rows : copy.rows;
+  const std::int64_t along = shape[rows ? 0 : 1];
   const std::int64_t near = std::clamp<std::int64_t>(along / vector, 1, kThreads);
-  if (copy.rows)
+  if (rows)
     return "gl.BlockedLayout(" + pair(vector, 1) + ", " + pair(near, kThreads / near) + ", " +
            pair(1, warps) + ", [0, 1])";
   return "gl.BlockedLayout(" + pair(1, vector) + ", " + pair(kThreads / near, near) + ", " +

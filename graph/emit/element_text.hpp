@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,7 +50,14 @@ struct ElementCopy {
   /// What is outside its bounds is another number than the 0 that cp.async leaves there: whoever
   /// reads the copy puts it in.
   bool fills = false;
+  bool near_rows = false;  ///< likewise of global memory, where elements are copied one by one
 };
+/// Of a tile of f32 that is a factor of products of tf32: do its columns follow each other in its
+/// buffer? What is summed lies along it (PTX ISA). nullopt = it is none, or one that bulk copies
+/// bring.
+std::optional<bool> columns_first_for_tf32(const Plan& plan, const meaning::Value& value);
+/// The product with the tiles themselves as factors where tf32 is cut from them.
+meaning::Value with_whole_factors(const meaning::Meaning& meaning, const meaning::Value& product);
 /// Of a load whose tensor has places by elements: what follows from the divisors that the function
 /// is told for its arguments.
 ElementCopy element_copy(const Plan& plan, const meaning::Value& load);

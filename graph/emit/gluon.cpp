@@ -274,8 +274,8 @@ class LoopPrinter {
       const meaning::Value& value = plan_.value_of(s);
       const int bytes = meaning::number_type(value.type)->bytes;
       if (value.shape.size() != 2 || (value.shape[0] != 128 && value.shape[0] != 64) ||
-          value.shape[1] > 256 || (value.shape[0] == 64 && bytes != 4) ||
-          gluon_type(value.type).empty() || value.shape[1] * bytes != storage.size * 4)
+          value.shape[1] > 256 || gluon_type(value.type).empty() ||
+          value.shape[1] * bytes != storage.size * 4)
         throw Refusal{"storage", storage.name +
                                      " does not fill its columns of tensor memory as a "
                                      "tile of 128 rows, or of 64 in f32"};

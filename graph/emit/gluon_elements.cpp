@@ -219,7 +219,7 @@ bool SlotPrinter::needs_fence(int legal_event_op) const {
   if (source < 0 || !plan_.copied_by_threads(m_.values[at(plan_.links.result[at(source)])]))
     return false;
   for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op) {
-    if (p_.ops[at(op)].slot != slot_ || !is_product(op)) continue;
+    if (p_.ops[at(op)].slot != slot_ || (!is_product(op) && !multiplies_within(op))) continue;
     for (const program::Read& read : p_.ops[at(op)].reads)
       for (const int s : p_.ops[at(source)].writes)
         if (read.storage == s) return true;
@@ -232,8 +232,8 @@ bool SlotPrinter::fence_for_resident() const {
     if (p_.ops[at(op)].slot != slot_ || !is_product(op)) continue;
     bool resident = false, fenced = false;
     for (std::size_t k = 0; k < 2; ++k) {
-      const Source from =
-          values_.resolve(op, m_.values[at(plan_.links.result[at(op)])].operands[k]);
+      const Value product = with_whole_factors(m_, m_.values[at(plan_.links.result[at(op)])]);
+      const Source from = values_.resolve(op, product.operands[k]);
       if (from.kind == Source::before)
         resident |= plan_.copied_by_threads(m_.values[at(from.value)]);
       if (from.kind == Source::memory)

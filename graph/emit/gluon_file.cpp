@@ -67,7 +67,10 @@ class GluonFilePrinter {
            "tensor_memory_descriptor, tma)");
       line(1, from + "hopper import fence_async_shared");
     }
-    if (file_.needs.async_copy) line(1, from + "ampere import async_copy");
+    if (file_.needs.async_copy || file_.needs.warp_products)
+      line(1, from + "ampere import " + (file_.needs.async_copy ? "async_copy" : "") +
+                  (file_.needs.async_copy && file_.needs.warp_products ? ", " : "") +
+                  (file_.needs.warp_products ? "mma_v2" : ""));
     bridge();
     line(0, "except ImportError as missing:");
     line(1, "if __name__ != \"__main__\":");
@@ -89,7 +92,9 @@ class GluonFilePrinter {
     if (!file_.needs.tiles.empty()) line(0, "# Register layouts of tiles.");
     for (const auto& [m, n, warps] : file_.needs.tiles)
       line(0, tile_name(m, n, warps) + ": gl.constexpr = gl.constexpr(" +
-                  tile_layout(first().legal.target, m, n, warps, file_.needs.product_depth) + ")");
+                  tile_layout(first().legal.target, m, n, warps, file_.needs.product_depth,
+                              file_.needs.warp_products) +
+                  ")");
     for (const auto& [name, value] : file_.shared_layouts)
       line(0, name + ": gl.constexpr = gl.constexpr(" + value + ")");
     line(0, "VECTOR: gl.constexpr = gl.constexpr(gl.SwizzledSharedLayout(1, 1, 1, [0]))");

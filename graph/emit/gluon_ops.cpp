@@ -93,6 +93,8 @@ void SlotPrinter::op(int depth, int op, Iteration it) {
     load(depth, op, value, it);
   else if (value.function == Function::store)
     store(depth, op, value, it);
+  else if (legal_.by_warps[at(op)])
+    product_by_warps(depth, op, value, it);
   else if (value.function == Function::product)
     product(depth, op, value, it);
   else
@@ -148,18 +150,29 @@ std::string SlotPrinter::place_anew(const Source& source, Iteration it) {
          ").index(i // 2147483647)";
 }
 
-void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
+void SlotPrinter::product(int depth, int op, const Value& of_steps, Iteration it) {
+  const Value value = with_whole_factors(m_, of_steps);
   const std::string first = m_.values[at(value.operands[0].value)].type;
   for (std::size_t k = 0; k < 2; ++k) {
     const Operand& one = value.operands[k];
     const std::string type = one.value < 0 ? "" : m_.values[at(one.value)].type;
-    if (type != "f16" && type != "bf16" && !is_narrow(type))
+    const bool wide = one != of_steps.operands[k];  // (cut to tf32)
+    if (type != "f16" && type != "bf16" && !is_narrow(type) && !wide)
       refuse("type", "operands of the product " + value.id + " must be of 16 or 8 bits");
     if (is_narrow(type) && type != first)
       refuse("type", "the product " + value.id + " is of two types of 8 bits");
-    // PTX ISA, wgmma.mma_async and tcgen05.mma: of 8 bits both operands lie along K.
-    if (!is_narrow(type)) continue;
+    // PTX ISA, wgmma.mma_async and tcgen05.mma: of 8 and of 32 bits both operands lie along K.
+    if (!is_narrow(type) && !wide) continue;
     const Source source = values_.resolve(op, one);
+    if (wide) {
+      const bool left = k == 0 && source.kind == Source::registers && !source.transposed;
+      if (!left &&
+          (source.kind != Source::memory ||
+           (plan_.columns_first(plan_.value_of(source.storage)) != source.transposed) != (k == 1)))
+        refuse("type",
+               "operands of 32 bits of the product " + value.id + " must lie along what is summed");
+      continue;
+    }
     const bool turned = source.kind == Source::memory &&
                         plan_.columns_first(m_.values[at(one.value)]) != source.transposed;
     const bool along =
@@ -168,14 +181,20 @@ void SlotPrinter::product(int depth, int op, const Value& value, Iteration it) {
       refuse("type", "operands of 8 bits of the product " + value.id +
                          " must lie in shared memory, along what is summed");
   }
-  const int depth_of_one = is_narrow(first) ? 32 : 16;
-  if (needs_.product_depth != 0 && needs_.product_depth != depth_of_one)
-    refuse("type", "products of operands of 8 and of 16 bits are in one kernel");
+  const int depth_of_one = first == "f32" ? 8 : is_narrow(first) ? 32 : 16;
+  const int other = needs_.product_depth;
+  // (On Hopper the layout of all results has it.)
+  if (other != 0 && other != depth_of_one && (hopper() || (other != 8 && depth_of_one != 8)))
+    refuse("type", "products of operands of " +
+                       std::to_string(256 / std::max(other, depth_of_one)) + " and of " +
+                       std::to_string(256 / std::min(other, depth_of_one)) +
+                       " bits are in one kernel");
   needs_.product_depth = depth_of_one;
   if (value.type != (first == "i8" ? "i32" : "f32"))
     refuse("type", "the product " + value.id + " must be f32, of integers i32");
-  if (plan_.links.values[at(op)].size() != 1)
-    refuse("op", "the product " + value.id + " is part of a chain");
+  for (const int v : plan_.links.values[at(op)])
+    if (v != plan_.links.result[at(op)] && m_.values[at(v)].type != "tf32")
+      refuse("op", "the product " + value.id + " is part of a chain");
   if (unfenced(op, value.operands[0]) || unfenced(op, value.operands[1])) {
     needs_.fence = true;
     line(depth,
@@ -223,7 +242,7 @@ void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, con
     left = variable(op) + "_left";
     keep_left(depth, op, left);
     line(depth, left + " = gl.convert_layout(" + from.text + ", gl.DotOperandLayout(0, " +
-                    values_.text_of(layout) + ", 2))");
+                    values_.text_of(layout) + (from.type == "f32" ? ", 1))" : ", 2))"));
     a = left;
   }
   std::string sum, use_acc;
@@ -287,7 +306,10 @@ std::string SlotPrinter::size_of(const Value& value) const {
   std::int64_t k = shape[left.transposed ? 0 : 1];
   if (left.columns > 0 && !left.transposed) k = left.columns;
   return "  # " + std::to_string(value.shape[0]) + " x " + std::to_string(value.shape[1]) + " x " +
-         std::to_string(k) + (is_narrow(m_.values[at(left.value)].type) ? " (8 bits)" : "");
+         std::to_string(k) +
+         (is_narrow(m_.values[at(left.value)].type) ? " (8 bits)"
+          : m_.values[at(left.value)].type == "f32" ? " (tf32)"
+                                                    : "");
 }
 
 void SlotPrinter::ended_for(int depth, int op, const Operand& one, Iteration it) {
@@ -352,6 +374,8 @@ Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
               std::to_string(source.columns) + (on_tmem ? ")" : ", dim=1)");
         layout.columns = source.columns;
       }
+      if (cut.empty() && !on_tmem && read_as_factor(op, what))
+        layout = values_.layout_of(plan_.links.result[at(op)]);
       const std::string text =
           on_tmem ? to_load(source.storage, it + -source.distance, cut, layout.columns)
                   : copy_of(source.storage, it + -source.distance) + cut;
@@ -381,7 +405,11 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
   Expression last;
   for (const int v : chain) {
     const Value& value = m_.values[at(v)];
-    if (meaning::has_tensor(value.function) || value.function == Function::product)
+    if (value.function == Function::product) {
+      chain_[v] = product_within(depth, op, v, it);
+      continue;
+    }
+    if (meaning::has_tensor(value.function))
       refuse("op", value.id + " is a step of " + p_.ops[at(op)].id);
     ensure_ended(depth, op, value, it);
     std::vector<Expression> in;
@@ -446,7 +474,8 @@ bool SlotPrinter::stored_by_threads(int storage) const {
 bool SlotPrinter::read_by_products(int storage) const {
   for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
     for (const program::Read& read : p_.ops[at(v)].reads)
-      if (read.storage == storage && (is_product(v) || p_.ops[at(v)].ending == Ending::transaction))
+      if (read.storage == storage &&
+          (is_product(v) || multiplies_within(v) || p_.ops[at(v)].ending == Ending::transaction))
         return true;
   return false;
 }

@@ -1,18 +1,82 @@
 // Products that stand before the loop or behind it (gluon_slot_printer.hpp): the slot writes the
-// factors to shared memory, issues the product and waits until it has ended.
+// factors to shared memory, issues the product and waits until it has ended. So it does with those
+// in a branch of the loop, whose factors are there.
 #include <algorithm>
 
 #include "graph/emit/gluon_slot_printer.hpp"
+#include "graph/emit/register_tile.hpp"
 
 namespace twill::emit {
+
+void SlotPrinter::of_16_bits() {
+  constexpr int kDepth = 16;
+  if (needs_.product_depth != 0 && needs_.product_depth != kDepth)
+    refuse("type", "products of operands of " + std::to_string(256 / needs_.product_depth) +
+                       " and of 16 bits are in one kernel");
+  needs_.product_depth = kDepth;
+}
+
+bool SlotPrinter::multiplies_within(int op) const {
+  const std::vector<int>& chain = plan_.links.values[at(op)];
+  return std::any_of(chain.begin(), chain.end(), [&](int v) {
+    return v != plan_.links.result[at(op)] && m_.values[at(v)].function == Function::product;
+  });
+}
+
+Expression SlotPrinter::product_within(int depth, int op, int v, Iteration it) {
+  const Value& value = m_.values[at(v)];
+  if (!hopper())
+    refuse("op", "the product " + value.id + " in the branch " + p_.ops[at(op)].id +
+                     " would have to have tensor memory of its own: no text is written");
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Operand& one = value.operands[k];
+    const std::string type = one.value < 0 ? "" : m_.values[at(one.value)].type;
+    if (type != "f16" && type != "bf16")
+      refuse("type", "operands of the product " + value.id + " in a branch must be of 16 bits");
+  }
+  if (value.type != "f32") refuse("type", "the product " + value.id + " must be f32");
+  of_16_bits();
+  const Layout layout = values_.layout_of(v);
+  const std::string tile = values_.text_of(layout);
+  if (!register_tile(Target::hopper, layout.rows, layout.columns, warps_))
+    refuse("op", "no register layout is known for the product " + value.id);
+  const auto in_chain = [&](const Operand& one) { return chain_.contains(one.value); };
+  const std::string b =
+      in_chain(value.operands[1]) ? "" : memory_operand(op, value.operands[1], it);
+  if (b.empty())
+    refuse("operand", "the right operand of " + value.id + " must lie in shared memory");
+  ensure_ended(depth, op, value, it);
+  const std::string name = plan_.variable[at(v)], left = name + "_left";
+  std::string a = in_chain(value.operands[0]) ? "" : memory_operand(op, value.operands[0], it);
+  const bool moved = a.empty();
+  if (moved) {
+    line(depth, left + " = gl.convert_layout(" + operand(op, value.operands[0], it).text +
+                    ", gl.DotOperandLayout(0, " + tile + ", 2))");
+    a = left;
+  }
+  for (std::size_t k = moved ? 1 : 0; k < 2; ++k)
+    if (unfenced(op, value.operands[k])) {
+      needs_.fence = true;
+      line(depth, "fence_async_shared()  # threads copied it");
+    }
+  std::string sum = values_.filled(v, 0) + ", use_acc=False";
+  if (value.operands.size() == 3) {
+    const Expression added = operand(op, value.operands[2], it);
+    if (added.layout != layout || added.type != "f32")
+      refuse("operand", value.id + " adds to a tile that lies otherwise");
+    sum = added.text;
+  }
+  line(depth, name + " = warpgroup_mma(" + a + ", " + b + ", " + sum + ", is_async=True)" +
+                  size_of(value));
+  const std::string list = name + (moved ? ", " + left : "");
+  line(depth, list + " = warpgroup_mma_wait(0, deps=[" + list + "])");
+  return {name, layout, "f32"};
+}
 
 void SlotPrinter::outside_product(int v, const std::vector<Expression>& operands) {
   const Value& value = m_.values[at(v)];
   if (!plan_.outside.contains(v)) refuse("op", value.id + " is a product outside the loop");
-  constexpr int kDepth = 16;  // factors are of 16 bits
-  if (needs_.product_depth != 0 && needs_.product_depth != kDepth)
-    refuse("type", "products of operands of 8 and of 16 bits are in one kernel");
-  needs_.product_depth = kDepth;
+  of_16_bits();
   const std::string layout = values_.text_of(values_.layout_of(v));
   const std::string a = outside_factor(v, 0, operands[0], layout);
   const std::string b = outside_factor(v, 1, operands[1], layout);

@@ -201,14 +201,20 @@ void SlotPrinter::loop() {
   if (depth > 0) {
     line(1, "else:");
     line(in, "# prologue");
+  }
+  std::size_t before_text = text_.size();
+  if (depth > 0) {
     for (const Step& step : code_->prologue) print(in, step);
     fence_if_due(in);
   }
   steady(in);
+  const bool nothing_yet = text_.size() == before_text;
   if (depth > 0) line(in, "# epilogue");
+  before_text = text_.size();
   for (const Step& step : code_->epilogue) print(in, step);
   fence_if_due(in);
   drain(in);
+  if (depth > 0 && nothing_yet && text_.size() == before_text) line(in, "pass");
   most();
   state_.reads = std::move(reads);
 }

@@ -15,7 +15,7 @@ struct ModuleNeeds {
   std::set<std::tuple<std::int64_t, std::int64_t, int>> tiles;  ///< M, N, warps: register layouts
   bool fence = false, tcgen05_commit = false, wgmma_init = false, async_copy = false;
   bool anew = false, running_sum = false, bulk_add = false, tmem_parts = false,
-       shared_views = false;
+       shared_views = false, warp_products = false;
   int product_depth = 0;  ///< of the products; 0 = there is none yet
 };
 
@@ -25,10 +25,10 @@ std::string tile_name(std::int64_t m, std::int64_t n, int warps);
 /// columns of the tile follow each other, not rows.
 std::string shared_layout_name(const std::vector<std::int64_t>& shape, const std::string& type,
                                bool columns_first);
-/// The value of a tile's name; "" = the target has none. `product_depth`: elements that an
-/// instruction of a product sums over.
+/// Its value; "" = the target has none. `product_depth`: elements that an instruction of a product
+/// sums over; `warp_products`: tiles of few rows are as mma.sync leaves them.
 std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps,
-                        int product_depth = 16);
+                        int product_depth = 16, bool warp_products = false);
 /// The register layout of a vector that no tile has as a row or a column.
 std::string lone_vector_layout(std::int64_t length, int warps);
 /// "gl.float16" of "f16"; "" = none.

@@ -86,8 +86,10 @@ class SlotPrinter {
     return cut_->position(legal_op(a)) >= cut_->position(legal_op(b));
   }
   int legal_op(int op) const;
+  /// (Not one that the slot's own warps compute.)
   bool is_product(int op) const {
-    return m_.values[at(plan_.links.result[at(op)])].function == Function::product;
+    return !legal_.by_warps[at(op)] &&
+           m_.values[at(plan_.links.result[at(op)])].function == Function::product;
   }
   bool is_store(int op) const {
     return m_.values[at(plan_.links.result[at(op)])].function == Function::store;
@@ -244,6 +246,10 @@ class SlotPrinter {
   std::string place_anew(const Source& source, Iteration it);
   void product(int depth, int op, const Value& value, Iteration it);
   void wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b);
+  /// gluon_warp_products.cpp
+  void product_by_warps(int depth, int op, const Value& value, Iteration it);
+  /// Does the op read this tile from memory as the right factor of products by warps?
+  bool read_as_factor(int op, const Value& tile) const;
   void keep_left(int depth, int op, const std::string& left);
   void tcgen05(int depth, int op, const Value& value, Iteration it, const std::string& b);
   /// Its size as a comment: M x N x K.
@@ -276,6 +282,12 @@ class SlotPrinter {
   /// Factor k as the product takes it, in memory or in registers.
   std::string outside_factor(int value, std::size_t k, const Expression& one,
                              const std::string& layout);
+  /// Of a kernel's other products, that is, on Hopper; throws Refusal.
+  void of_16_bits();
+  /// Has op `op` products among its steps, in a branch?
+  bool multiplies_within(int op) const;
+  /// Step v of op `op`, a product, ended where it stands.
+  Expression product_within(int depth, int op, int v, Iteration it);
   void outside_wgmma(int value, const std::string& a, const std::string& b, const Expression* sum);
   void outside_tcgen05(int value, const std::string& a, const std::string& b,
                        const Expression* sum);

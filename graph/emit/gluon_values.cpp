@@ -18,7 +18,8 @@ using meaning::Value;
 using program::Refusal;
 using program::Storage;
 
-constexpr int kMostSteps = 100;  // through views; a circle of them ends
+constexpr int kMostSteps = 100;                             // through views; a circle of them ends
+constexpr std::int64_t kRowsOfOne = 16, kColumnsOfOne = 8;  // of mma.sync's result
 
 }  // namespace
 
@@ -56,10 +57,15 @@ std::string small_tile_layout(std::int64_t m, std::int64_t n, int warps) {
 
 }  // namespace
 
-std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps,
-                        int product_depth) {
+std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps, int product_depth,
+                        bool warp_products) {
   const auto text = [](std::int64_t x) { return std::to_string(x); };
   const std::optional<RegisterTile> tile = register_tile(target, m, n, warps);
+  if (!tile && warp_products && m % kRowsOfOne == 0 && n % kColumnsOfOne == 0) {
+    const std::int64_t down = std::min<std::int64_t>(warps, m / kRowsOfOne);
+    return "gl.NVMMADistributedLayout(version=[2, 0], warps_per_cta=[" + text(down) + ", " +
+           text(warps / down) + "], instr_shape=[16, 8])";
+  }
   if (!tile) return small_tile_layout(m, n, warps);
   const std::int64_t across = tile->across;
   if (tile->form == RegisterTile::accumulators)
@@ -171,8 +177,8 @@ Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int s
   const std::vector<int> storages = program::storages_read(p, op, from, source.distance);
   // tcgen05.mma takes nothing from registers.
   const Value& user = m.values[at(plan_.links.result[at(op)])];
-  const bool from_memory =
-      plan_.legal.target == Target::blackwell && user.function == Function::product;
+  const bool from_memory = plan_.legal.target == Target::blackwell &&
+                           user.function == Function::product && !plan_.legal.by_warps[at(op)];
   for (const int s : storages)
     if (!from_memory && plan_.in_registers(s) && p.ops[at(from)].slot == slot_) {
       source.kind = Source::registers;
@@ -210,7 +216,11 @@ Layout ValuePrinter::layout_of(int value, int steps) const {
   const meaning::Meaning& m = *plan_.meaning;
   const Value& one = m.values[at(value)];
   if (one.shape.empty()) return {};
-  if (one.shape.size() == 2) return {Layout::matrix, one.shape[0], one.shape[1]};
+  if (one.shape.size() == 2) {
+    const Layout factor = as_right_factor(value);
+    return factor.kind != Layout::none ? factor
+                                       : Layout{Layout::matrix, one.shape[0], one.shape[1]};
+  }
   // A vector: of the rows or columns of the tile that it was made of, else of those of the one that
   // it is used with, else of the first one with as many rows.
   if (steps < kMostSteps)
@@ -261,6 +271,7 @@ std::string ValuePrinter::text_of(const Layout& layout) const {
                             std::to_string(warps) + " warps"};
   needs_.tiles.insert({layout.rows, layout.columns, warps});
   std::string name = tile_name(layout.rows, layout.columns, warps);
+  if (layout.kind == Layout::right) return "gl.DotOperandLayout(1, " + name + ", 2)";
   if (layout.kind == Layout::of_rows) return "gl.SliceLayout(1, " + name + ")";
   if (layout.kind == Layout::of_columns) return "gl.SliceLayout(0, " + name + ")";
   return name;
@@ -364,6 +375,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
   // (Arithmetic is in f32, which has not all integers: there are places, masks of 0 and 1, and
   // copies.)
   const bool exact = value.function == Function::places || meaning::is_comparison(value.function) ||
+                     meaning::is_of_integers(value.function) ||
                      (value.function == Function::copy && in[0].type == value.type) ||
                      (value.function == Function::within &&
                       std::all_of(value.operands.begin(), value.operands.end(),
@@ -471,6 +483,17 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
       return result("gl.where(" + kept(value, layout, iteration) + ", " + x(0) + ", " + x(1) + ")",
                     true);
     case Function::places: return places(value, layout, iteration);
+    case Function::int_add:
+    case Function::int_sub:
+    case Function::int_mul:
+    case Function::int_div:
+    case Function::int_rem:
+    case Function::bit_and:
+    case Function::bit_or:
+    case Function::bit_xor:
+    case Function::shift_left:
+    case Function::shift_right:
+    case Function::shift_right_logical: return of_integers(value, in, layout);
     default:
       throw Refusal{"op",
                     value.id + " is a " + std::string(name_of(value.function)) + " in registers"};

@@ -17,6 +17,7 @@ struct Layout {
     of_rows,
     of_columns,
     alone,  ///< a vector of `rows` elements, shared out among all threads
+    right,  ///< of a product by warps of this many rows and columns, the right factor
   } kind = none;
   std::int64_t rows = 0, columns = 0;  ///< of the tile
   bool turned = false;                 ///< a transposed tile's: it has no name
@@ -72,6 +73,9 @@ class ValuePrinter {
  private:
   Source resolve(int op, const meaning::Operand& operand, int distance, int steps) const;
   Layout layout_of(int value, int steps) const;
+  /// What is read from memory for products by warps alone, as they take it; none = it is not
+  /// (gluon_warp_products.cpp).
+  Layout as_right_factor(int value) const;
   /// Of a vector: the tile, row by row or column by column, that it is first used with.
   Layout used_with(int value, int steps) const;
   std::string converted(const Expression& from, const Layout& to) const;
@@ -82,6 +86,9 @@ class ValuePrinter {
   /// too.
   Expression compared(const meaning::Value& value, const std::vector<Expression>& in,
                       const Layout& layout) const;
+  /// Arithmetic modulo 2 to the power of 32, and bits: gluon_integers.cpp.
+  Expression of_integers(const meaning::Value& value, const std::vector<Expression>& in,
+                         const Layout& layout) const;
   /// In a layout that Triton scans, and back.
   std::string running_sum(const meaning::Value& value, const Expression& of,
                           const Layout& layout) const;

@@ -55,7 +55,7 @@ class Legalizer {
     if (auto no = target()) return *no;
     Program& p = legal_.program;
     p.meaning.reset();
-    end_tensor_memory_accesses();
+    end_at_once();
     count_stores();
     read_where_used();
     if (legal_.target == Target::blackwell) {
@@ -94,8 +94,11 @@ class Legalizer {
     Program& p = legal_.program;
     meaning_ = *p.meaning;
     bool in_registers = false, in_tmem = false;
+    legal_.by_warps.assign(p.ops.size(), false);
     for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
       if (value(v).function != Function::product) continue;
+      legal_.by_warps[at(v)] = is_by_warps(v);
+      if (legal_.by_warps[at(v)]) continue;
       for (const int s : p.ops[at(v)].writes) {
         const Storage& storage = p.storages[at(s)];
         if (storage.kind == Storage::in_registers) in_registers = true;
@@ -115,16 +118,45 @@ class Legalizer {
     return std::nullopt;
   }
 
-  // ---- accesses of tensor memory
+  /// Has it its right factor and its result in registers, too few rows for wgmma, and numbers that
+  /// mma.sync multiplies?
+  bool is_by_warps(int v) const {
+    constexpr std::int64_t kRowsOfOne = 16, kColumnsOfOne = 8, kRowsOfWgmma = 64;
+    const Program& p = legal_.program;
+    const meaning::Value& product = value(v);
+    if (product.type != "f32" || product.shape.size() != 2 || product.shape[0] % kRowsOfOne != 0 ||
+        product.shape[0] >= kRowsOfWgmma || product.shape[1] % kColumnsOfOne != 0)
+      return false;
+    for (const int s : p.ops[at(v)].writes)
+      if (p.storages[at(s)].kind == Storage::in_memory) return false;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Operand& one = product.operands[k];
+      if (one.value < 0) return false;
+      const std::string& type = meaning_->values[at(one.value)].type;
+      if (type != "f16" && type != "bf16") return false;
+    }
+    const Operand& right = product.operands[1];
+    if (right.transposed || right.columns > 0 || !meaning_->in_loop(right.value)) return false;
+    const int from = links_.runner[at(right.value)];
+    if (from < 0 || p.ops[at(from)].slot != p.ops[at(v)].slot) return false;
+    const std::vector<int> storages = program::storages_read(p, v, from, right.distance);
+    return std::any_of(storages.begin(), storages.end(),
+                       [&](int s) { return p.storages[at(s)].kind == Storage::in_registers; });
+  }
 
-  void end_tensor_memory_accesses() {
+  // ---- what ends where it is
+
+  /// Accesses of tensor memory, and products of the slot's own warps.
+  void end_at_once() {
     Program& p = legal_.program;
     std::set<int>& ended = ended_at_once_;
     for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
       program::Op& op = p.ops[at(v)];
-      if (op.ending != Ending::pending || value(v).function == Function::product) continue;
+      const bool product = value(v).function == Function::product;
+      if (op.ending != Ending::pending || (product && !legal_.by_warps[at(v)])) continue;
       op.ending = Ending::at_once;
       op.queue.clear();
+      if (product) op.async_proxy = false;
       ended.insert(v);
     }
     std::erase_if(p.waits, [&](const Wait& wait) {
@@ -289,7 +321,9 @@ class Legalizer {
     Program& p = legal_.program;
     for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
       const meaning::Value& product = value(v);
-      if (product.function != Function::product || product.operands.size() != 3) continue;
+      if (product.function != Function::product || product.operands.size() != 3 ||
+          legal_.by_warps[at(v)])
+        continue;
       const Operand& sum = product.operands[2];
       if (sum.value < 0 || !meaning_->in_loop(sum.value)) continue;
       const int from = links_.runner[at(sum.value)];

@@ -27,6 +27,9 @@ struct LegalProgram {
   /// Per op of the given program: it copies a vector to registers that is used along columns alone.
   /// Its users read it in memory, as a thread would hold it for all of its columns.
   std::vector<bool> read_again;
+  /// Per op of the given program: it is a product that the warps of its slot compute from registers
+  /// (mma.sync), which ends where it is: of fewer rows than wgmma and tcgen05.mma have.
+  std::vector<bool> by_warps;
 };
 
 /// Rewrites what the target cannot say and has the judge accept the outcome for every trip count:
@@ -36,6 +39,7 @@ struct LegalProgram {
 ///   a *release*, an op of its own on the product's slot: it waits for the product by its pending
 ///   count, then a thread arrives. It stands where the slot has waited for the product anyway, or
 ///   else before its next product.
+/// - Products by warps end at once: no one waits for them.
 /// - Blackwell: a pending count of a product becomes a barrier. Loads and stores of tensor memory
 ///   end at once, since Triton waits for each where it is (tcgen05.wait::ld, ::st). What a product
 ///   adds to is put where its result lies. A load, an op and a store of one tile become one.

@@ -47,7 +47,8 @@ class LoopCut {
 
   bool is_product(int op) const {
     const int source = plan_.legal.source[at(op)];
-    if (source < 0 || plan_.legal.release_of[at(op)] >= 0) return false;
+    if (source < 0 || plan_.legal.release_of[at(op)] >= 0 || plan_.legal.by_warps[at(source)])
+      return false;
     return plan_.meaning->values[at(plan_.links.result[at(source)])].function ==
            meaning::Function::product;
   }

@@ -541,7 +541,8 @@ class Planner {
       const int index = static_cast<int>(&op - p_.ops.data());
       const Function function = plan_.meaning->values[at(plan_.links.result[at(index)])].function;
       return op.slot == slot && function != Function::load && function != Function::store &&
-             (function != Function::product || plan_.legal.target == Target::hopper) &&
+             (function != Function::product || plan_.legal.target == Target::hopper ||
+              plan_.legal.by_warps[at(index)]) &&
              !plan_.unused(plan_.links.result[at(index)]);
     });
   }

@@ -28,7 +28,8 @@ class Checker {
       if (plan_.user != nullptr)
         if (auto no = of_function(v)) return no;
       const Value& value = m_.values[at(v)];
-      if (meaning::is_of_integers(value.function) ||
+      const bool integers = meaning::is_of_integers(value.function);
+      if ((integers && (!triton_ || value.type != "i32" || value.function == Function::mul_high)) ||
           (meaning::is_comparison(value.function) && !triton_) ||
           value.function == Function::largest || value.function == Function::scaled)
         return Refusal{"op", value.id + " computes " + std::string(name_of(value.function)) +
@@ -62,7 +63,8 @@ class Checker {
   /// Of a value of a user's function.
   std::optional<Refusal> of_function(int v) const {
     const Value& value = m_.values[at(v)];
-    if (ids_.contains(value.part_of) && (!triton_ || with_product(v)))
+    const bool cut = value.type == "tf32" && value.function == Function::copy;
+    if (ids_.contains(value.part_of) && (!triton_ || (with_product(v) && !cut)))
       return Refusal{"op", value.id + " is a step of " + value.part_of};
     if (!triton_ && (value.type == "i8" || value.type == "f8e5m2"))
       return Refusal{"type", value.id + " is of type " + value.type};
@@ -101,11 +103,11 @@ class Checker {
     return std::nullopt;
   }
 
-  /// Is there a product among the steps of its op?
+  /// Is it a step of a product?
   bool with_product(int v) const {
     const std::string& op = m_.values[at(v)].part_of;
     return std::any_of(m_.values.begin(), m_.values.end(), [&](const Value& one) {
-      return one.function == Function::product && (one.id == op || one.part_of == op);
+      return one.function == Function::product && one.id == op;
     });
   }
 

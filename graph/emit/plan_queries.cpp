@@ -57,6 +57,7 @@ bool Plan::copied_by_threads(const meaning::Value& value) const {
 }
 
 bool Plan::columns_first(const meaning::Value& value) const {
+  if (const auto turned = columns_first_for_tf32(*this, value)) return *turned;
   return value.function == Function::load && by_elements(value.tensor) && value.shape.size() == 2 &&
          element_copy(*this, value).rows;
 }
@@ -101,7 +102,7 @@ int Plan::made_factor(int op, std::size_t k) const {
   constexpr int kMostViews = 100;
   const meaning::Value& product = meaning->values[at(links.result[at(op)])];
   if (user == nullptr || tiles() || product.function != Function::product ||
-      (legal.target == Target::hopper && k == 0))
+      legal.by_warps[at(op)] || (legal.target == Target::hopper && k == 0))
     return -1;
   Operand one = product.operands[k];
   for (int steps = 0; one.value >= meaning->loop_begin; ++steps) {
@@ -202,7 +203,7 @@ bool Plan::on_tmem(const Storage& storage) const {
 bool Plan::commits_products(int slot) const {
   if (legal.target != Target::blackwell || slot == finish_slot()) return false;
   for (std::size_t v = 0; v < given->ops.size(); ++v)
-    if (given->ops[v].slot == slot &&
+    if (given->ops[v].slot == slot && !legal.by_warps[v] &&
         meaning->values[at(links.result[v])].function == Function::product)
       return true;
   return false;

@@ -161,7 +161,7 @@ class Pressure {
     return most;
   }
   bool wgmma(int op) const {
-    return plan_.legal.target == Target::hopper &&
+    return plan_.legal.target == Target::hopper && !plan_.legal.by_warps[at(op)] &&
            plan_.meaning->values[at(plan_.links.result[at(op)])].function ==
                meaning::Function::product;
   }

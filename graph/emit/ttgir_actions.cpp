@@ -324,9 +324,24 @@ bool Builder::product_call(const std::string& name, const Expr& call, Thing& mad
     made = needed(call, 0, "");
   else if (name == "tcgen05_mma")
     tcgen05(call);
+  else if (name == "mma_v2")
+    made = by_warps(call);
   else
     return false;
   return true;
+}
+
+/// mma.sync, which has ended where it stands.
+Thing Builder::by_warps(const Expr& call) {
+  const Thing a = needed(call, 0, ""), b = needed(call, 1, ""), sum = needed(call, 2, "");
+  const Type to = type(sum);
+  Op& op = append(Op::plain);
+  op.text = "tt.dot $0, $1, $2, inputPrecision = tf32 : " + type(a).text() + " * " +
+            type(b).text() + " -> " + to.text();
+  op.operands = {a.id, b.id, sum.id};
+  const int made = m_.value(to);
+  op.results = {made};
+  return Thing::make_value(made);
 }
 
 Thing Builder::wgmma(const Expr& call) {

@@ -111,6 +111,7 @@ class Builder {
   Thing turned(const Thing& place);
   Thing reinterpreted(const Thing& place, const Expr& call);
   Thing wgmma(const Expr& call);
+  Thing by_warps(const Expr& call);
   Thing wgmma_wait(const Expr& call);
   void tcgen05(const Expr& call);
   void vector_copy(const Expr& call);

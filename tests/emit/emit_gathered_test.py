@@ -210,6 +210,63 @@ class ConvolutionWeightGradient:
             yield off(self.filter[place], a.T @ self.y.reshape(-1, self.f).astype(np.float64))
 
 
+class DecodePaged:
+    """decode_paged(q, k, v, o, pages, lengths, scale): 16 queries of a head for each sequence over keys that lie in pages, of which the
+    sequence has a list; the last page is used in part."""
+
+    tolerance, page, most = 8e-3, 16, 256
+
+    def make(self, n, random):
+        self.grid, self.lengths = (2, 2), np.full(2, max(self.page * n - 5, 0), np.int32)
+        places = max(2 * n, 1)
+        self.q = brain(floats(random, 2, 2, 16, 128))
+        self.k, self.v = (brain(floats(random, places, 2, self.page, 128)) for _ in range(2))
+        self.o = np.full(self.q.shape, np.nan, np.float32)
+        self.pages = np.full((2, self.most), 1 << 20, np.int32)  # (what is not listed is no place in memory)
+        self.pages[:, :n] = random.permutation(2 * n).reshape(2, n)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.pages, self.lengths, around.SCALE]
+
+    def errors(self):
+        for sequence in range(2):
+            for head in range(2):
+                length = self.lengths[sequence]
+                if length == 0:
+                    continue
+                listed = self.pages[sequence, :-(-length // self.page)]
+                k, v = (one[listed, head].reshape(-1, 128)[:length].astype(np.float64) for one in (self.k, self.v))
+                p = np.exp2(self.q[sequence, head].astype(np.float64) @ k.T * around.SCALE)
+                yield off(self.o[sequence, head], p @ v / p.sum(axis=1, keepdims=True))
+
+
+class DecodePages64(DecodePaged):
+    page, most = 64, 64
+
+
+class DecodeSplit:
+    """decode_split(q, k, v, o, lse, length, scale): 16 queries of a batch over one of two shares of its keys; the second one is ragged."""
+
+    def make(self, n, random):
+        self.grid, self.length = (2, 2), max(128 * n - 24, 0)
+        self.q = pointers.half(random, 2, 16, 128)
+        self.k, self.v = (pointers.half(random, 2, self.length, 128) for _ in range(2))
+        self.o, self.lse = np.full((2, 2, 16, 128), np.nan, np.float32), np.full((2, 2, 16), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.lse, self.length, around.SCALE]
+
+    def errors(self):
+        for batch in range(2):
+            for part in range(2 if self.length else 0):
+                own = slice(0, self.length // 128 * 64 + 64) if part == 0 else slice(self.length // 128 * 64 + 64, None)
+                k, v = self.k[batch, own].astype(np.float64), self.v[batch, own].astype(np.float64)
+                p = np.exp2(self.q[batch].astype(np.float64) @ k.T * around.SCALE)
+                yield off(self.o[batch, part], p @ v / p.sum(axis=1, keepdims=True))
+                yield off(self.lse[batch, part], np.log2(p.sum(axis=1)))
+
+
+around.ORACLES.update({"decode-paged-page64": DecodePages64, "decode-paged": DecodePaged, "decode-split": DecodeSplit})
 around.ORACLES.update({"embedding-bag": EmbeddingBag, "experts-gathered": ExpertsGathered, "experts-mixed-loads": ExpertsMixedLoads,
                        "attention-block-sparse": AttentionBlockSparse, "convolution-forward": ConvolutionForward,
                        "convolution-weight-gradient": ConvolutionWeightGradient})

@@ -338,6 +338,25 @@ class TwoLoops:
         yield off(self.y, (x - np.min(x, axis=0, initial=10)).reshape(-1)[:self.count])
 
 
+class LinearAttentionBackward:
+    """linear_attention_backward(q, k, v, do, dq, dk, dv, length): causal, chunks of 64 rows; dQ in a loop that goes forward, dK and dV
+    in one that goes back."""
+
+    def make(self, n, random):
+        self.length, self.grid, self.tolerance = 64 * n, (2,), 8e-3
+        self.q, self.k, self.v, self.do = (brain(floats(random, 2, self.length, 64)) for _ in range(4))
+        self.dq, self.dk, self.dv = (np.full((2, self.length, 64), np.nan, np.float32) for _ in range(3))
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.do, self.dq, self.dk, self.dv, self.length]
+
+    def errors(self):
+        for q, k, v, do, *made in zip(*(one.astype(np.float64) for one in (self.q, self.k, self.v, self.do, self.dq, self.dk, self.dv))):
+            scores, gradients = np.tril(q @ k.T), np.tril(do @ v.T)
+            for got, want in zip(made, (gradients @ k, gradients.T @ q, scores.T @ do)):
+                yield off(got, want)
+
+
 class FilledSum(around.SumOfParts):
     """sum_of_parts with 1.5 in the place of 0: for what is outside, too."""
 
@@ -346,7 +365,7 @@ class FilledSum(around.SumOfParts):
         yield off(self.out, self.part.astype(np.float64).sum(axis=0) + 1.5 * (32 + -self.parts % 32))
 
 
-around.ORACLES.update({"attention-guarded": AttentionGuarded, "attention-backward-two-loops": AttentionBackwardTwoLoops,
+around.ORACLES.update({"linear-attention-backward": LinearAttentionBackward, "attention-guarded": AttentionGuarded, "attention-backward-two-loops": AttentionBackwardTwoLoops,
                         "attention-causal-two-loops": CausalTwoLoops, "layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
                         "cross-entropy-forward": CrossEntropyForward, "cross-entropy-backward": CrossEntropyBackward,
                         "gemm-persistent-swizzled": GemmPersistentSwizzled,

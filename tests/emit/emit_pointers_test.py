@@ -411,8 +411,9 @@ def compiled_one(out, path, trips=-1):
 # Its schedule of I = 645 has three warpgroups of 128 registers a thread; without hand-overs it would have one, and I = 1541.
 # On Blackwell that of I = 591 is written, which hands masks on as whole numbers, since there is a text for these.
 SPILLS = {"attention-pointers-hopper": 248, "attention-pointers-blackwell": 8}
-# Vectors of 64 numbers, of which a thread has two; nothing is said of what divides arguments.
-NARROW = {"gated-linear-attention-hopper": 8, "two-loops": 4}
+# Vectors of 64 numbers, of which a thread has two; nothing is said of what divides arguments; tiles of f32 that are turned.
+NARROW = {"gated-linear-attention-hopper": 8, "two-loops": 4, "wide-factors-hopper": 4, "wide-factors-blackwell": 4,
+          "scaled-rows-hopper": 4, "scaled-rows-blackwell": 4}
 
 
 def compiled(text, path, folder):
@@ -436,7 +437,7 @@ def compiled(text, path, folder):
         wrong.append("serialised products")
     if ("async_copy.async_load" in text) != bool(at_once) or any(x < NARROW.get(name, 16) for x in at_once):
         wrong.append(f"copies of {at_once} bytes")
-    return {"products": count(r"wgmma\.mma_async|tcgen05\.mma\."), "copies": count(r"cp\.async\.c[ag]\.shared"), "bytes at once": at_once,
+    return {"products": count(r"wgmma\.mma_async|tcgen05\.mma\.|mma\.sync"), "copies": count(r"cp\.async\.c[ag]\.shared"), "bytes at once": at_once,
             "fences": count(r"fence\.proxy\.async"), "registers": registers, "spill bytes": spills}, wrong
 
 

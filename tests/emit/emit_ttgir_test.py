@@ -31,7 +31,7 @@ CASES = ["hopper-attention-forward", "hopper-attention-forward:M=2", "hopper-att
          "blackwell-attention-causal", "hopper-linear-attention", "blackwell-linear-attention",
          "blackwell-attention-backward", "hopper-gemm-persistent", "blackwell-gemm-persistent", "hopper-attention-persistent",
          "blackwell-attention-persistent", "window-hopper", "window-blackwell", "hopper-fused-mlp",
-         "blackwell-attention-forward+x2", "hopper-attention-forward+x2"]
+         "blackwell-fused-mlp:M=2", "blackwell-attention-forward+x2", "hopper-attention-forward+x2"]
 # Why not: ptxas would serialise its products (C7512); its blocks of rows have other numbers of iterations.
 REFUSED = {"hopper-attention-backward": "ptxas would end each product before the next is issued",
            "blackwell-attention-causal+x2": "its number of iterations is not the same for all programs of the grid"}

@@ -101,6 +101,57 @@ def weight_scaled(x_ptr, w_ptr, scale_ptr, y_ptr, rows, N, BLOCK_M: tl.constexpr
         tl.store(y_ptr + (start + row)[:, None] * N + column[None, :], tl.dot(x, w).to(tl.float16))
 
 
+@triton.jit
+def few_rows(q_ptr, k_ptr, v_ptr, o_ptr, length, scale, ROWS: tl.constexpr, KEYS: tl.constexpr, HEAD: tl.constexpr):
+    """Attention of ROWS queries of a sequence over its keys, which end anywhere: its products have fewer rows than wgmma."""
+    row, key, column = tl.arange(0, ROWS), tl.arange(0, KEYS), tl.arange(0, HEAD)
+    q_ptr += tl.program_id(0) * ROWS * HEAD
+    k_ptr += tl.program_id(0) * length * HEAD
+    v_ptr += tl.program_id(0) * length * HEAD
+    q = tl.load(q_ptr + row[:, None] * HEAD + column[None, :])
+    top = tl.full([ROWS], float("-inf"), tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    acc = tl.zeros([ROWS, HEAD], tl.float32)
+    for start in range(0, length, KEYS):
+        inside = start + key < length
+        k = tl.load(k_ptr + (start + key)[None, :] * HEAD + column[:, None], mask=inside[None, :], other=0.0)
+        s = tl.where(inside[None, :], tl.dot(q, k) * scale, float("-inf"))
+        newer = tl.maximum(top, tl.max(s, 1))
+        p, ratio = tl.exp2(s - newer[:, None]), tl.exp2(top - newer)
+        v = tl.load(v_ptr + (start + key)[:, None] * HEAD + column[None, :], mask=inside[:, None], other=0.0)
+        acc = tl.dot(p.to(tl.float16), v, acc * ratio[:, None])
+        total, top = total * ratio + tl.sum(p, 1), newer
+    o = (acc / total[:, None]).to(tl.float16)
+    tl.store(o_ptr + tl.program_id(0) * ROWS * HEAD + row[:, None] * HEAD + column[None, :], o)
+
+
+@triton.jit
+def scaled_rows(x_ptr, scale_ptr, w_ptr, y_ptr, K, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """Y = (X s) W, a scale for each column of X: the left factor is computed in each step, of 64 rows."""
+    row = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    column, k = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N), tl.arange(0, BLOCK_K)
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for start in range(0, K, BLOCK_K):
+        x = tl.load(x_ptr + row[:, None] * K + (start + k)[None, :]).to(tl.float32)
+        x = (x * tl.load(scale_ptr + start + k)[None, :]).to(tl.float16)
+        w = tl.load(w_ptr + (start + k)[:, None] * N + column[None, :])
+        acc = tl.dot(x, w, acc)
+    tl.store(y_ptr + row[:, None] * N + column[None, :], acc.to(tl.float16))
+
+
+@triton.jit
+def wide_factors(x_ptr, w_ptr, y_ptr, M, K, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """Y = X' W' of 32-bit floats, multiplied as tf32: what is summed lies along W and across X."""
+    row = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    column, k = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N), tl.arange(0, BLOCK_K)
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for start in range(0, K, BLOCK_K):
+        x = tl.load(x_ptr + (start + k)[:, None] * M + row[None, :])
+        w = tl.load(w_ptr + column[None, :] * K + (start + k)[:, None])
+        acc = tl.dot(tl.trans(x), w, acc)
+    tl.store(y_ptr + row[:, None] * N + column[None, :], acc)
+
+
 CASES = [  # kernel, its signature, its constants
     (adapter, "x_ptr=*fp16:16, w_ptr=*fp16:16, a_ptr=*fp16:16, b_ptr=*fp16:16, y_ptr=*fp16:16, rows=i32, K=i32:16, N=i32:16, scale=fp32",
      dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64, RANK=32)),
@@ -112,6 +163,11 @@ CASES = [  # kernel, its signature, its constants
      dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64, ROWS=128)),
     (weight_scaled, "x_ptr=*fp16:16, w_ptr=*fp16:16, scale_ptr=*fp32:16, y_ptr=*fp16:16, rows=i32, N=i32:16",
      dict(BLOCK_M=64, BLOCK_N=64, DEPTH=64)),
+    (few_rows, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp16:16, length=i32, scale=fp32", dict(ROWS=16, KEYS=64, HEAD=128)),
+    (scaled_rows, "x_ptr=*fp16:16, scale_ptr=*fp32:16, w_ptr=*fp16:16, y_ptr=*fp16:16, K=i32:16, N=i32:16",
+     dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
+    (wide_factors, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, M=i32:16, K=i32:16, N=i32:16",
+     dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=32)),
 ]
 
 

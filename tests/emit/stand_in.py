@@ -157,9 +157,9 @@ def held_back(module):
 
 WORLD = None
 SHORT = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "float8e4nv": np.float32, "float8e5": np.float32,
-         "int8": np.float32}
+         "int8": np.float32, "int32": np.int32, "uint32": np.uint32}
 STORED = {"float16": np.float16, "float32": np.float32, "bfloat16": np.uint16, "float8e4nv": np.uint8, "float8e5": np.uint8,
-          "int8": np.int8}  # in memory
+          "int8": np.int8, "int32": np.int32}  # in memory
 TORCH = {"float8_e4m3fn": "float8e4nv"}  # what PyTorch calls otherwise
 
 
@@ -186,6 +186,9 @@ class Type:
             if not ((x == np.round(x)) & (np.abs(x) <= 127)).all():
                 raise Fault("no whole number of 8 bits becomes one")
             return x.astype(np.float32)
+        if self.name == "int32" and x.dtype.kind == "f":
+            if not ((x == np.round(x)) & (np.abs(x) < 2.0 ** 31)).all():
+                raise Fault("no whole number of 32 bits becomes one")
         if self.name != "bfloat16":
             return x.astype(self.numpy)
         bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
@@ -219,7 +222,7 @@ class Type:
 
     @property
     def bytes(self):
-        return {"float32": 4, "float8e4nv": 1, "float8e5": 1, "int8": 1}.get(self.name, 2)
+        return {"float32": 4, "int32": 4, "float8e4nv": 1, "float8e5": 1, "int8": 1}.get(self.name, 2)
 
 
 # What the first 127 codes of float8e4nv mean: 4 bits of exponent, 3 of mantissa.
@@ -229,8 +232,17 @@ FLOAT8 = np.array([(k & 7) * 2.0 ** -9 if k < 8 else (8 + (k & 7)) * 2.0 ** ((k 
 class Tile(np.ndarray):
     """Values in registers."""
 
-    def to(self, kind):
-        return tile(kind.rounded(self))
+    def to(self, kind, bitcast=False):
+        return self.view(kind.numpy) if bitcast else tile(kind.rounded(self))
+
+    def __floordiv__(self, other):
+        """Of integers towards 0, as Triton divides."""
+        if self.dtype.kind != "i":
+            return super().__floordiv__(other)
+        return tile((np.sign(self) * np.sign(other) * (np.abs(self).view(np.ndarray) // np.abs(other))).astype(self.dtype))
+
+    def __mod__(self, other):
+        return super().__mod__(other) if self.dtype.kind != "i" else tile(self - self // other * other)
 
 
 def tile(x):
@@ -447,6 +459,13 @@ class Pointer:
         return np.where(meant, self.array[places], np.asarray(other, self.array.dtype))
 
 
+def cut(x, kind):
+    """What a Tensor Core takes of 32-bit floats: the first 11 bits."""
+    if kind.name != "float32":
+        return x
+    return (np.ascontiguousarray(x, np.float32).view(np.uint32) & np.uint32(0xffffe000)).view(np.float32)
+
+
 def product(a, b, before, kind=np.float32):
     with np.errstate(all="ignore"):
         result = np.asarray(a, np.float32) @ np.asarray(b, np.float32)
@@ -504,10 +523,17 @@ def gluon_modules():
     gl.floor, gl.ceil = elementwise(np.floor), elementwise(np.ceil)
     gl.num_programs = lambda axis: WORLD.programs[axis]
     gl.maximum, gl.exp2, gl.log2 = maximum, elementwise(np.exp2), elementwise(np.log2)
-    gl.where = elementwise(np.where)
+
+    def where(which, a, b):
+        for x in (which, a, b):
+            known(x, "where")
+        chosen = np.where(which, a, b)
+        return tile(chosen if chosen.dtype == np.int32 else np.asarray(chosen, np.float32))
+
+    gl.where = where
     gl.fma = elementwise(lambda a, b, c: np.asarray(a, np.float64) * b + c)
     gl.inline_asm_elementwise = lambda asm, constraints, x, kind, is_pure, pack: x[0]  # (moves alone)
-    gl.int32 = Type("float32")
+    gl.int32, gl.uint32 = Type("int32"), Type("uint32")
     gl.permute = lambda x, order: tile(known(x, "permute").transpose(order))
     gl.convert_layout = lambda x, layout: known(x, "convert_layout")
     gl.arange = lambda first, last, layout=None: tile(np.arange(first, last))
@@ -682,7 +708,7 @@ def gluon_modules():
 
         def work():
             before = accumulator.get().astype(np.float32) if use_acc else None
-            accumulator.put(product(a.seen_by_async(), b.seen_by_async(), before))
+            accumulator.put(product(cut(a.seen_by_async(), a.kind), cut(b.seen_by_async(), b.kind), before))
             for barrier in mbarriers:
                 barrier.arrive()
 
@@ -711,7 +737,7 @@ def gluon_modules():
             if use_acc:
                 before = accumulator.value if isinstance(accumulator, Pending) else accumulator
             a_now = left.seen_by_async() if isinstance(left, Shared) else left
-            out.value = tile(product(a_now, b.seen_by_async(), before))
+            out.value = tile(product(cut(a_now, b.kind), cut(b.seen_by_async(), b.kind), before))
 
         WORLD.queue().append(work)
         return out
@@ -731,6 +757,13 @@ def gluon_modules():
 
     ampere = types.ModuleType("ampere")
     ampere.async_copy = async_copy
+
+    def mma_v2(a, b, accumulator):
+        """In registers alone, ended where it stands."""
+        WORLD.point()
+        return tile(product(known(a, "a product"), known(b, "a product"), known(accumulator, "a product")))
+
+    ampere.mma_v2 = mma_v2
     hopper = types.ModuleType("hopper")
     blackwell = types.ModuleType("blackwell")
     for module in (hopper, blackwell):

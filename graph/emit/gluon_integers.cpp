@@ -1,0 +1,62 @@
+// Integers of 32 bits, as Triton computes with them: modulo 2 to the power of 32, division towards
+// 0, shifts to the right with the sign.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "graph/emit/gluon_values.hpp"
+#include "graph/index.hpp"
+
+namespace twill::emit {
+
+Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vector<Expression>& in,
+                                     const Layout& layout) const {
+  using meaning::Function;
+  const auto refuse = [&](const std::string& what) {
+    throw program::Refusal{"op", value.id + " " + what + ": no text is written for it"};
+  };
+  if (value.type != "i32") refuse("makes integers of type " + value.type);
+  if (in[0].type.empty() && in[1].type.empty()) refuse("is made of two numbers");
+  std::array<std::string, 2> text;
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (!in[k].type.empty()) {
+      if (in[k].type != "i32") refuse("is made of integers of type " + in[k].type);
+      text[k] = placed(value, k, in[k], layout);
+      continue;
+    }
+    const meaning::Operand& one = value.operands[k];
+    if (!one.constant.empty() || one.number != std::nearbyint(one.number) ||
+        std::abs(one.number) > std::numeric_limits<std::int32_t>::max())
+      refuse("is made of an integer with no whole number of 32 bits");
+    text[k] = std::to_string(static_cast<std::int64_t>(one.number));
+  }
+  const auto with = [&](const char* sign) {
+    return Expression{"(" + text[0] + " " + sign + " " + text[1] + ")", layout, value.type};
+  };
+  switch (value.function) {
+    case Function::int_add: return with("+");
+    case Function::int_sub: return with("-");
+    case Function::int_mul: return with("*");
+    case Function::int_div: return with("//");
+    case Function::int_rem: return with("%");
+    case Function::bit_and: return with("&");
+    case Function::bit_or: return with("|");
+    case Function::bit_xor: return with("^");
+    case Function::shift_left: return with("<<");
+    case Function::shift_right: return with(">>");
+    case Function::shift_right_logical: {
+      if (in[0].type.empty()) refuse("shifts a number");
+      // (Without sign, then with one again.)
+      const std::string by =
+          in[1].type.empty() ? text[1] : text[1] + ".to(gl.uint32, bitcast=True)";
+      return {
+          "(" + text[0] + ".to(gl.uint32, bitcast=True) >> " + by + ").to(gl.int32, bitcast=True)",
+          layout, value.type};
+    }
+    default: break;
+  }
+  refuse("computes " + std::string(name_of(value.function)));
+  return {};
+}
+
+}  // namespace twill::emit
