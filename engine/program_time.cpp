@@ -108,7 +108,7 @@ std::string time_json(const Program& p, const Problem& problem, const Schedule& 
                          {"begins", begin_of(p, one.run, one.steady->from)},
                          {"clocks", one.steady->clocks},
                          {"iterations", one.steady->every}};
-    if (!one.steady && one.middle > 0) order["middle"] = one.middle;
+    if (one.middle > 0) order["middle"] = one.middle;
     order["waits"] = Json::array();
     for (const auto& [w, stood] : longest_waits(one.run)) {
       const Wait& wait = p.waits[at(w)];

@@ -194,9 +194,12 @@ TEST_CASE("a workload's program with turns, beside its schedule and in time") {
   twill_report_free(costed);
   CHECK(with_barriers["wait_cost"] == 30);
   CHECK(with_barriers["arrive_cost"] == 41);
+  CHECK(with_barriers["contention"].size() == 4);
   time.wait_cost = time.arrive_cost = 0;
+  time.no_contention = 1;
   REQUIRE(twill_program_time(h.program, h.problem, h.solution, &time, &h.report) == TWILL_OK);
   const auto timed = nlohmann::json::parse(twill_report_text(h.report));
+  CHECK_FALSE(timed.contains("contention"));
   CHECK(timed["orders"][0]["steady"]["clocks"] == twill_solution_ii(h.solution));
   CHECK(with_barriers["orders"][0]["total"] > timed["orders"][0]["total"]);
   time.arrive_cost = 100;

@@ -38,13 +38,14 @@ const char* const kKernel = R"({
            {"op": "y", "cycle": 7}, {"op": "b", "same_warp_as": "x"}]})";
 
 const char* const kMachine = R"({
-  "format": "twill.machine", "version": 2, "name": "m", "reading": "paper", "doc": "d", "aliases": {"x": "k"},
-  "units": {"ALU": 1}, 
+  "format": "twill.machine", "version": 3, "name": "m", "reading": "paper", "doc": "d", "aliases": {"x": "k"},
+  "units": {"ALU": 1, "TC": 1},
   "channels": {"bus": {"rate": [64, 3], "shared": true, "source": "s"}},
   "memories": {"smem": {"capacity": 1024, "measure": "bytes"}},
   "register_file": {"registers": 65536, "threads_per_warpgroup": 128, "granule": 8, "min": 24, "max": 240},
   "vector_copies": 4, "spill": {"base": 64, "per_line": 2, "line_bytes": 128, "signal": 9},
   "barriers": {"wait": 30, "arrive": 41},
+  "contention": [{"unit": "ALU", "while": "TC", "thousandths": 1390}],
   "layouts": [{"name": "l", "doc": "d", "slots": [
     {"name": "w", "width": 4, "registers": 240, "variable_latency": true},
     {"name": "z", "width": 4, "registers": 40}]}],
@@ -249,6 +250,7 @@ TEST_CASE("machine schema and reader know the same keys") {
                 {"/register_file", "/$defs/register_file"},
                 {"/spill", "/$defs/spill"},
                 {"/barriers", "/$defs/barriers"},
+                {"/contention/0", "/$defs/slowdown"},
                 {"/layouts/0", "/$defs/layout"},
                 {"/layouts/0/slots/0", "/$defs/slot"},
                 {"/rules/mul", "/$defs/rule"},
@@ -275,7 +277,7 @@ TEST_CASE("schema enumerations are what the readers take") {
 
 TEST_CASE("all schemas are embedded") {
   const std::pair<std::string, std::string> newest[] = {{"problem", "5"},      {"schedule", "2"},
-                                                        {"kernel", "4"},       {"machine", "2"},
+                                                        {"kernel", "4"},       {"machine", "3"},
                                                         {"measurements", "1"}, {"program", "1"}};
   for (const auto& [name, version] : newest)
     CHECK(Json::parse(builtin_schema(name))["$id"] == "urn:twill:" + name + ":" + version);
@@ -354,7 +356,8 @@ TEST_CASE("machine files: what is refused") {
           "must name a channel of the machine: bus");
   Json first = Json::parse(kMachine);
   first["version"] = 1;
-  for (const char* key : {"/reading", "/channels", "/barriers", "/rules/mul/traffic"}) {
+  for (const char* key :
+       {"/reading", "/channels", "/barriers", "/contention", "/rules/mul/traffic"}) {
     CHECK(contains(refusal("machine", first.dump()), std::string("f: ") + key));
     const Json::json_pointer place(key);
     first.at(place.parent_pointer()).erase(place.back());
@@ -365,6 +368,17 @@ TEST_CASE("machine files: what is refused") {
   first["bandwidth"]["FPU"] = 1;
   CHECK(contains(refusal("machine", first.dump()), "must name a unit of the machine: ALU"));
   refused("machine", kMachine, "/barriers/wait", "-1", "must be an integer from 0 to 1000000");
+  refused("machine", kMachine, "/contention/0/thousandths", "999", "from 1000 to 100000");
+  refused("machine", kMachine, "/contention/0/while", "\"road\"", "must name a unit");
+  refused("machine", kMachine, "/contention/0/while", "\"ALU\"", "must be another unit");
+  refused("machine", kMachine, "/contention/1",
+          R"({"unit": "ALU", "while": "TC", "thousandths": 1100})", "second for these two units");
+  Json second = Json::parse(kMachine);
+  second["version"] = 2;
+  CHECK(contains(refusal("machine", second.dump()), "f: /contention"));
+  CHECK(contains(refusal("machine", second.dump()), "is of version 3"));
+  second.erase("contention");
+  CHECK(refusal("machine", second.dump()) == "");
   refused("machine", kMachine, "/barriers", R"({"wait": 1})", "\"arrive\" is missing");
   refused("machine", kMachine, "/memories/smem/measure", "\"words\"",
           "must be one of: bytes, columns");
