@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "graph/index.hpp"
+#include "graph/program/issue_moment.hpp"
 
 namespace twill::program {
 
@@ -58,19 +59,29 @@ class ContendedExecution {
       else if (due.kind == Kind::mark)
         mark(due.x, due.course);
       else if (due.kind == Kind::issue)
-        issued(due.x);
+        issue(due.x);
       else
         asks(due.x, due.piece);
     }
     return std::move(result_);
   }
 
+  // For IssueMoment:
+  std::int64_t issued(std::size_t x) const { return ops_[x].issue; }
+  std::int64_t begun(std::size_t x) const { return ops_[x].start; }
+  std::int64_t after(std::size_t x, Cycle cycles) const {
+    const auto& marks = ops_[x].marks;
+    return ops_[x].reached[static_cast<std::size_t>(
+        std::lower_bound(marks.begin(), marks.end(), cycles) - marks.begin())];
+  }
+
  private:
   using Moment = std::int64_t;  // thousandths of a cycle
   static constexpr Moment kCycle = 1000;
+  using Issue = IssueMoment<ContendedExecution, kCycle>;
   static constexpr std::int64_t kAlone = 1000;  // the pace of what nothing slows down
 
-  static Cycle rounded(Moment moment) { return (moment + kCycle / 2) / kCycle; }
+  static Cycle rounded(Moment moment) { return Issue::rounded(moment); }
 
   /// Something that advances through cycles of its own at a pace that changes.
   struct Runner {
@@ -132,56 +143,14 @@ class ContendedExecution {
     if (factor_.empty() || task(x).op < 0) return cycles * kCycle;
     return (cycles * factor_[at(task(x).op) * n_ + x % n_] + 500) / 1000 * kCycle;
   }
-  Moment after(std::size_t x, Cycle cycles) const {
-    const auto& marks = ops_[x].marks;
-    return ops_[x].reached[static_cast<std::size_t>(
-        std::lower_bound(marks.begin(), marks.end(), cycles) - marks.begin())];
-  }
-  Moment given(const Clock::Given& edge, std::int64_t i) const {
-    return after(c_.instance(edge.from, i - edge.distance), edge.delay) + edge.spill * kCycle;
-  }
 
   /// All that it waits for has happened.
   void ready(std::size_t x) {
-    const Clock::Task& t = task(x);
-    const std::int64_t i = iteration(x);
-    Moment time = 0;
-    if (c_.previous_[x] != Clock::kNone) {
-      const std::size_t p = c_.previous_[x];
-      time = task(p).at_once ? ops_[p].start : ops_[p].issue;
-    }
-    for (const Clock::Awaited& wait : t.waits) {
-      const std::int64_t j = i - wait.offset;
-      if (j < 0 || j >= c_.n_) continue;
-      const bool counted = wait.result && wait.edge.spill > 0;
-      const Moment seen =
-          passes(wait, t, i) + (wait.barrier && !counted ? costs_.arrive * kCycle : 0);
-      if (seen > time) {
-        result_.stood[at(wait.wait)] += rounded(seen) - rounded(time);
-        time = seen;
-      }
-      if (wait.barrier && wait.last) time += costs_.wait * kCycle;
-    }
-    for (const Clock::Given& edge : t.edges)
-      if (i >= edge.distance) time = std::max(time, given(edge, i));
-    for (const std::size_t y : c_.others_[x]) time = std::max(time, after(y, task(y).cycles));
-    for (const std::size_t y : c_.waiters_[x]) time = std::max(time, ops_[y].issue + kCycle);
-    ops_[x].issue = time;
-    due_.push({time, Kind::issue, i, x, -1, 0});
+    ops_[x].issue = issue_moment_.of(*this, x);
+    due_.push({ops_[x].issue, Kind::issue, iteration(x), x, -1, 0});
   }
 
-  Moment passes(const Clock::Awaited& wait, const Clock::Task& t, std::int64_t i) const {
-    if (!wait.result)
-      return after(c_.instance(wait.first, i - wait.offset), c_.tasks_[at(wait.first)].ends);
-    if (wait.edge.from >= 0) return given(wait.edge, i);
-    Moment shown = 0;
-    for (const Clock::Given& edge : t.edges)
-      if (i >= edge.distance && !c_.tasks_[at(edge.from)].code)
-        shown = std::max(shown, given(edge, i));
-    return shown;
-  }
-
-  void issued(std::size_t x) {
+  void issue(std::size_t x) {
     if (!task(x).code) {
       start(x);
       return;
@@ -194,7 +163,7 @@ class ContendedExecution {
   void begin(std::size_t x) {
     if (--ops_[x].to_begin > 0) return;
     const std::vector<Clock::Piece>& pieces = task(x).pieces;
-    if (pieces.empty() || pieces.front().offset > 0) begun(x);
+    if (pieces.empty() || pieces.front().offset > 0) begins(x);
     start(x);
   }
 
@@ -204,7 +173,7 @@ class ContendedExecution {
     pass_marks(x);
   }
 
-  void begun(std::size_t x) {
+  void begins(std::size_t x) {
     ops_[x].start = now_;
     if (task(x).op >= 0) result_.start[at(task(x).op) * n_ + x % n_] = rounded(now_);
     if (task(x).at_once) told(c_.next_[x]);
@@ -289,7 +258,7 @@ class ContendedExecution {
     running_.emplace_back(x, piece);
     segment.pace = pace_on(p.unit, x);
     if (o.asked == 0 && p.offset == 0)
-      begun(x);
+      begins(x);
     else
       o.halted += now_ - o.halts_since;
     ++o.asked;
@@ -384,6 +353,7 @@ class ContendedExecution {
   const Contention& contention_;
   const std::vector<int>& factor_;
   TimedRun result_;
+  Issue issue_moment_{c_, costs_, result_.stood};
   Moment now_ = 0;
   std::vector<Op> ops_;
   std::vector<int> open_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "graph/index.hpp"
+#include "graph/program/issue_moment.hpp"
 #include "graph/program/loop_view.hpp"
 
 namespace twill::program {
@@ -244,11 +245,19 @@ class TimedExecution {
       const Due due = due_.top();
       due_.pop();
       if (due.piece < 0)
-        issued(due.x);
+        issue(due.x);
       else
         asks(due.x, due.piece, due.time);
     }
     return std::move(result_);
+  }
+
+  // For IssueMoment:
+  Cycle issued(std::size_t x) const { return issue_[x]; }
+  Cycle begun(std::size_t x) const { return start_[x]; }
+  /// When so many cycles of its own are over.
+  Cycle after(std::size_t x, Cycle cycles) {
+    return base(x, c_.level(op(x), cycles)) + cost(x, cycles);
   }
 
  private:
@@ -275,59 +284,19 @@ class TimedExecution {
   Cycle& base(std::size_t x, int level) {
     return base_[first_base_[x / n_] + x % n_ * (task(x).pieces.size() + 1) + at(level)];
   }
-  /// When so many cycles of its own are over.
-  Cycle after(std::size_t x, Cycle cycles) {
-    return base(x, c_.level(op(x), cycles)) + cost(x, cycles);
-  }
-  Cycle given(const Clock::Given& edge, std::int64_t i) {
-    return after(c_.instance(edge.from, i - edge.distance), edge.delay) + edge.spill;
-  }
-
   /// All that it waits for is known.
   void ready(std::size_t x) {
-    const Clock::Task& t = task(x);
-    const std::int64_t i = iteration(x);
-    Cycle time = 0;
-    if (c_.previous_[x] != Clock::kNone) {
-      const std::size_t p = c_.previous_[x];
-      time = task(p).at_once ? start_[p] : issue_[p];
-    }
-    for (const Clock::Awaited& wait : t.waits) {
-      const std::int64_t j = i - wait.offset;
-      if (j < 0 || j >= c_.n_) continue;
-      const bool counted = wait.result && wait.edge.spill > 0;
-      const Cycle seen = passes(wait, t, i) + (wait.barrier && !counted ? costs_.arrive : 0);
-      if (seen > time) {
-        result_.stood[at(wait.wait)] += seen - time;
-        time = seen;
-      }
-      if (wait.barrier && wait.last) time += costs_.wait;
-    }
-    for (const Clock::Given& edge : t.edges)
-      if (i >= edge.distance) time = std::max(time, given(edge, i));
-    for (const std::size_t y : c_.others_[x]) time = std::max(time, after(y, task(y).cycles));
-    for (const std::size_t y : c_.waiters_[x]) time = std::max(time, issue_[y] + 1);
+    const Cycle time = issue_moment_.of(*this, x);
     issue_[x] = time;
-    if (t.code) {
-      due_.push({time, i, x, -1});
+    if (task(x).code) {
+      due_.push({time, iteration(x), x, -1});
     } else {
       base(x, 0) = time;
       begun_pieces(x, 0);
     }
   }
 
-  Cycle passes(const Clock::Awaited& wait, const Clock::Task& t, std::int64_t i) {
-    if (!wait.result)
-      return after(c_.instance(wait.first, i - wait.offset), c_.tasks_[at(wait.first)].ends);
-    if (wait.edge.from >= 0) return given(wait.edge, i);
-    Cycle shown = 0;
-    for (const Clock::Given& edge : t.edges)
-      if (i >= edge.distance && !c_.tasks_[at(edge.from)].code)
-        shown = std::max(shown, given(edge, i));
-    return shown;
-  }
-
-  void issued(std::size_t x) {
+  void issue(std::size_t x) {
     if (!task(x).at_once) told(c_.next_[x]);
     begin(x);
   }
@@ -338,7 +307,7 @@ class TimedExecution {
     Cycle time = issue_[x];
     if (c_.ahead_[x] != Clock::kNone) time = std::max(time, start_[c_.ahead_[x]]);
     const std::vector<Clock::Piece>& pieces = task(x).pieces;
-    if (pieces.empty() || pieces.front().offset > 0) begun(x, time);
+    if (pieces.empty() || pieces.front().offset > 0) begins(x, time);
     base(x, 0) = time;
     begun_pieces(x, 0);
     if (!pieces.empty()) due_.push({time + cost(x, pieces.front().offset), iteration(x), x, 0});
@@ -378,14 +347,14 @@ class TimedExecution {
     const std::pair<Cycle, Amount> held{time + cost(x, p.length), p.amount};
     taken.insert(std::upper_bound(taken.begin(), taken.end(), held), held);
     const Cycle from = time - cost(x, p.offset);
-    if (piece == 0 && p.offset == 0) begun(x, from);
+    if (piece == 0 && p.offset == 0) begins(x, from);
     base(x, piece + 1) = from;
     begun_pieces(x, piece + 1);
     if (at(piece) + 1 < t.pieces.size())
       due_.push({from + cost(x, t.pieces[at(piece) + 1].offset), iteration(x), x, piece + 1});
   }
 
-  void begun(std::size_t x, Cycle time) {
+  void begins(std::size_t x, Cycle time) {
     start_[x] = time;
     if (task(x).at_once) told(c_.next_[x]);
     if (c_.behind_[x] != Clock::kNone) begin(c_.behind_[x]);
@@ -418,6 +387,7 @@ class TimedExecution {
   const BarrierCosts& costs_;
   const std::vector<int>& factor_;
   TimedRun result_;
+  IssueMoment<TimedExecution, 1> issue_moment_{c_, costs_, result_.stood};
   std::vector<Cycle> issue_, start_;
   std::vector<std::size_t> first_base_;  ///< per op
   std::vector<Cycle> base_;

@@ -69,6 +69,8 @@ class Clock {
  private:
   friend class TimedExecution;
   friend class ContendedExecution;
+  template <class Run, std::int64_t kCycle>
+  friend class IssueMoment;
   struct Piece {  ///< a segment of a reservation
     int unit = 0;
     Cycle offset = 0, length = 0;
