@@ -395,8 +395,8 @@ typedef struct twill_time {
   int32_t spread, load_spread; /* percent by which costs vary, those of loads; 20 */
   int32_t vary_ops;            /* not 0: every op is drawn once a run, not every execution */
   uint64_t seed;
-  int32_t no_contention;       /* not 0: units do not slow each other down, whatever the machine
-                                * says of which the program was made */
+  int32_t no_contention; /* not 0: units do not slow each other down, whatever the machine
+                          * says of which the program was made */
 } twill_time;
 
 void twill_time_init(twill_time* time);
