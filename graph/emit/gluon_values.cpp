@@ -18,8 +18,7 @@ using meaning::Value;
 using program::Refusal;
 using program::Storage;
 
-constexpr int kMostSteps = 100;                             // through views; a circle of them ends
-constexpr std::int64_t kRowsOfOne = 16, kColumnsOfOne = 8;  // of mma.sync's result
+constexpr int kMostSteps = 100;  // through views; a circle of them ends
 
 }  // namespace
 
@@ -61,8 +60,8 @@ std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps
                         bool warp_products) {
   const auto text = [](std::int64_t x) { return std::to_string(x); };
   const std::optional<RegisterTile> tile = register_tile(target, m, n, warps);
-  if (!tile && warp_products && m % kRowsOfOne == 0 && n % kColumnsOfOne == 0) {
-    const std::int64_t down = std::min<std::int64_t>(warps, m / kRowsOfOne);
+  if (!tile && warp_products && m % kRowsOfWarpProduct == 0 && n % kColumnsOfWarpProduct == 0) {
+    const std::int64_t down = std::min<std::int64_t>(warps, m / kRowsOfWarpProduct);
     return "gl.NVMMADistributedLayout(version=[2, 0], warps_per_cta=[" + text(down) + ", " +
            text(warps / down) + "], instr_shape=[16, 8])";
   }

@@ -121,11 +121,12 @@ class Legalizer {
   /// Has it its right factor and its result in registers, too few rows for wgmma, and numbers that
   /// mma.sync multiplies?
   bool is_by_warps(int v) const {
-    constexpr std::int64_t kRowsOfOne = 16, kColumnsOfOne = 8, kRowsOfWgmma = 64;
+    constexpr std::int64_t kRowsOfWgmma = 64;
     const Program& p = legal_.program;
     const meaning::Value& product = value(v);
-    if (product.type != "f32" || product.shape.size() != 2 || product.shape[0] % kRowsOfOne != 0 ||
-        product.shape[0] >= kRowsOfWgmma || product.shape[1] % kColumnsOfOne != 0)
+    if (product.type != "f32" || product.shape.size() != 2 ||
+        product.shape[0] % kRowsOfWarpProduct != 0 || product.shape[0] >= kRowsOfWgmma ||
+        product.shape[1] % kColumnsOfWarpProduct != 0)
       return false;
     for (const int s : p.ops[at(v)].writes)
       if (p.storages[at(s)].kind == Storage::in_memory) return false;
