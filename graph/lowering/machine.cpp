@@ -62,7 +62,8 @@ class MachineReader {
     if (const auto spill = root.find("spill")) read_spill(*spill);
     if (const auto barriers = root.find("barriers")) read_barriers(*barriers);
     if (const auto contention = root.find("contention"))
-      for (const JsonValue& slowdown : contention->elements_up_to(kMaxUnits * kMaxUnits))
+      for (const JsonValue& slowdown :
+           contention->elements_up_to(std::size_t{kMaxUnits} * kMaxUnits))
         read_slowdown(slowdown);
     const JsonValue layouts = root.at("layouts");
     for (const JsonValue& layout : layouts.elements_up_to(kMaxLayouts)) read_layout(layout);

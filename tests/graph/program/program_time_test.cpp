@@ -284,7 +284,7 @@ TEST_CASE("random loops: never later than the schedule, by the thousand") {
       const TimedRun free = Clock(p, problem, *solution.schedule, n, UnitOrder::arrival).run({});
       const std::string also = illegal(p, problem, *solution.schedule, free);
       if (!also.empty()) FAIL_CHECK(also);
-      if (n <= 5) same_moment_by_moment(p, problem, *solution.schedule, n, seed);
+      if (n <= 5 && seed % 3 == 0) same_moment_by_moment(p, problem, *solution.schedule, n, seed);
       if (n < 40) continue;
       const auto steady = program::steady_state(run, program::stage_count(p));
       const Cycle ii = solution.schedule->initiation_interval;
