@@ -69,6 +69,10 @@ std::vector<TimedOrder> time_program(const Program& program, const Problem& prob
   TimeQuestion asked = question;
   if (asked.iterations < 4) asked.variation.runs = 0;  // fewer have no middle
   check_question(program, asked);
+  if (!asked.contention.empty() && !can_be_contended(problem, asked.iterations))
+    throw InputError("options", "iterations", std::to_string(asked.iterations),
+                     "with ops of so many cycles these are too many for units that slow each other "
+                     "down (contention)");
   std::vector<TimedOrder> all;
   for (const UnitOrder order : {UnitOrder::schedules, UnitOrder::arrival}) {
     const Clock clock(program, problem, schedule, asked.iterations, order);

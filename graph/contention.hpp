@@ -13,7 +13,8 @@ struct Slowdown {
   int thousandths = 1000;
 };
 
-/// Where several hold, their factors are multiplied. Empty = units do not slow each other down.
+/// Where several hold, their factors are multiplied, to kMostSlowdown at most. Empty = units do not
+/// slow each other down.
 using Contention = std::vector<Slowdown>;
 
 constexpr int kLeastSlowdown = 1000, kMostSlowdown = 100'000;

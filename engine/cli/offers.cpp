@@ -31,10 +31,11 @@ Cycle least_interval(const ProgramSource& source) {
 
 /// Clocks an iteration of a program on units that serve whoever comes first.
 double replayed(const MadeProgram& made, const program::Program& program) {
+  const bool contended = program::can_be_contended(made.problem, kReplayed);
   const program::Clock clock(program, made.problem, *made.solution.schedule, kReplayed,
                              program::UnitOrder::arrival);
-  return program::middle_clocks(
-      program::run_in_time(clock, made.barriers.value_or(BarrierCosts{}), made.contention));
+  return program::middle_clocks(program::run_in_time(clock, made.barriers.value_or(BarrierCosts{}),
+                                                     contended ? made.contention : Contention{}));
 }
 
 }  // namespace

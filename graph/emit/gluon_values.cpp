@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "graph/emit/register_tile.hpp"
+#include "graph/emit/warp_product.hpp"
 #include "graph/index.hpp"
 
 namespace twill::emit {

@@ -6,6 +6,8 @@
 #include <string>
 #include <tuple>
 
+#include "graph/emit/tile_chain.hpp"
+#include "graph/emit/warp_product.hpp"
 #include "graph/index.hpp"
 #include "graph/program/judge.hpp"
 
@@ -97,7 +99,7 @@ class Legalizer {
     legal_.by_warps.assign(p.ops.size(), false);
     for (int v = 0; v < static_cast<int>(p.ops.size()); ++v) {
       if (value(v).function != Function::product) continue;
-      legal_.by_warps[at(v)] = is_by_warps(v);
+      legal_.by_warps[at(v)] = is_warp_product(p, *meaning_, links_, v);
       if (legal_.by_warps[at(v)]) continue;
       for (const int s : p.ops[at(v)].writes) {
         const Storage& storage = p.storages[at(s)];
@@ -116,33 +118,6 @@ class Legalizer {
                             [](const program::Memory& one) { return one.name == "tmem"; });
     legal_.target = in_tmem ? Target::blackwell : Target::hopper;
     return std::nullopt;
-  }
-
-  /// Has it its right factor and its result in registers, too few rows for wgmma, and numbers that
-  /// mma.sync multiplies?
-  bool is_by_warps(int v) const {
-    constexpr std::int64_t kRowsOfWgmma = 64;
-    const Program& p = legal_.program;
-    const meaning::Value& product = value(v);
-    if (product.type != "f32" || product.shape.size() != 2 ||
-        product.shape[0] % kRowsOfWarpProduct != 0 || product.shape[0] >= kRowsOfWgmma ||
-        product.shape[1] % kColumnsOfWarpProduct != 0)
-      return false;
-    for (const int s : p.ops[at(v)].writes)
-      if (p.storages[at(s)].kind == Storage::in_memory) return false;
-    for (std::size_t k = 0; k < 2; ++k) {
-      const Operand& one = product.operands[k];
-      if (one.value < 0) return false;
-      const std::string& type = meaning_->values[at(one.value)].type;
-      if (type != "f16" && type != "bf16") return false;
-    }
-    const Operand& right = product.operands[1];
-    if (right.transposed || right.columns > 0 || !meaning_->in_loop(right.value)) return false;
-    const int from = links_.runner[at(right.value)];
-    if (from < 0 || p.ops[at(from)].slot != p.ops[at(v)].slot) return false;
-    const std::vector<int> storages = program::storages_read(p, v, from, right.distance);
-    return std::any_of(storages.begin(), storages.end(),
-                       [&](int s) { return p.storages[at(s)].kind == Storage::in_registers; });
   }
 
   // ---- what ends where it is
@@ -380,12 +355,11 @@ class Legalizer {
     std::sort(in_place.begin(), in_place.end());
   }
 
-  /// Load, arithmetic and store of a tile in tensor memory, one after the other, with all their
-  /// waits before the load.
+  /// Each chain over a tile in tensor memory, with all its waits before the load.
   void fuse() {
     Program& p = legal_.program;
     for (int a = 0; a + 2 < static_cast<int>(p.ops.size()); ++a) {
-      if (!is_tile_chain(a)) continue;
+      if (!is_tile_chain(p, *meaning_, links_, a)) continue;
       const Program before = p;
       for (Wait& wait : p.waits)
         if (wait.before == a + 1 || wait.before == a + 2) wait.before = a;
@@ -396,49 +370,6 @@ class Legalizer {
       else
         legal_.fused.push_back({a, a + 1, a + 2});
     }
-  }
-
-  bool on_tmem(int storage) const {
-    const Storage& s = legal_.program.storages[at(storage)];
-    return s.kind == Storage::in_memory && legal_.program.memories[at(s.memory)].name == "tmem";
-  }
-
-  /// Ops a, a + 1 and a + 2 of the program, of one slot and stage.
-  bool is_tile_chain(int a) const {
-    const Program& p = legal_.program;
-    const program::Op &load = p.ops[at(a)], &middle = p.ops[at(a + 1)], &store = p.ops[at(a + 2)];
-    for (const int v : {a, a + 1, a + 2}) {
-      const program::Op& op = p.ops[at(v)];
-      if (op.slot != load.slot || op.stage != load.stage || op.ending != Ending::at_once ||
-          op.writes.size() != 1 || links_.values[at(v)].size() != 1 ||
-          !meaning::is_elementwise(value(v).function) || value(v).shape != value(a).shape ||
-          value(v).shape.size() != 2 || value(v).type != "f32")
-        return false;
-      const bool told = std::any_of(p.events.begin(), p.events.end(),
-                                    [&](const Event& event) { return event.op == v; });
-      if (told && v != a + 2) return false;
-    }
-    const auto read_once = [&](int storage, int reader) {
-      int reads = 0;
-      for (const program::Op& op : p.ops)
-        for (const program::Read& read : op.reads)
-          if (read.storage == storage) ++reads;
-      const auto& by = p.ops[at(reader)].reads;
-      return reads == 1 && std::any_of(by.begin(), by.end(), [&](const program::Read& read) {
-               return read.storage == storage && read.distance == 0;
-             });
-    };
-    const auto uses = [&](int op, int of) {
-      const auto& in = value(op).operands;
-      return std::any_of(in.begin(), in.end(), [&](const Operand& one) {
-        return one.value == links_.result[at(of)] && one.distance == 0 && !one.transposed &&
-               one.columns == 0;
-      });
-    };
-    return load.reads.size() == 1 && on_tmem(load.reads.front().storage) &&
-           read_once(load.writes.front(), a + 1) && read_once(middle.writes.front(), a + 2) &&
-           uses(a + 1, a) && uses(a + 2, a + 1) && value(a).function == Function::copy &&
-           value(a + 2).function == Function::copy && on_tmem(store.writes.front());
   }
 
   void count_on_barrier(int pending) {

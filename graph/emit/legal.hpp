@@ -1,7 +1,6 @@
 // A program in the instructions that a target has: who tells others that a product has ended.
 #pragma once
 
-#include <cstdint>
 #include <variant>
 #include <vector>
 
@@ -10,9 +9,6 @@
 #include "graph/program/program.hpp"
 
 namespace twill::emit {
-
-/// What a warp computes by one mma.sync: a result of so many rows and columns (PTX ISA, m16n8).
-inline constexpr std::int64_t kRowsOfWarpProduct = 16, kColumnsOfWarpProduct = 8;
 
 enum class Target {
   hopper,     ///< wgmma: results in registers, ends known to their own warps by pending counts

@@ -136,7 +136,6 @@ class ContendedExecution {
     std::map<std::size_t, int> holders;            ///< instance: how many segments of it
   };
 
-  int op(std::size_t x) const { return static_cast<int>(x / n_); }
   const Clock::Task& task(std::size_t x) const { return c_.tasks_[x / n_]; }
   std::int64_t iteration(std::size_t x) const { return static_cast<std::int64_t>(x % n_); }
   Moment cost(std::size_t x, Cycle cycles) const {
@@ -299,7 +298,8 @@ class ContendedExecution {
   std::int64_t pace_on(int unit, std::size_t x) const {
     std::int64_t pace = kAlone;
     for (const Slowdown& s : contention_)
-      if (s.unit == unit && others_on(s.by, x)) pace = (pace * s.thousandths + 500) / 1000;
+      if (s.unit == unit && others_on(s.by, x))
+        pace = std::min<std::int64_t>((pace * s.thousandths + 500) / 1000, kMostSlowdown);
     return pace;
   }
 
@@ -361,6 +361,18 @@ class ContendedExecution {
   std::vector<std::pair<std::size_t, int>> running_;  ///< segments that have their units
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
 };
+
+bool can_be_contended(const Problem& problem, int n) {
+  // All one after the other, each as slow as can be, eleven times its cost (Variation), in
+  // thousandths: fewer than 2^63.
+  constexpr double kMost = 5e12;
+  double cycles = 0;
+  for (const twill::Op& op : problem.ops)
+    cycles += static_cast<double>(op.cycles) + static_cast<double>(op.spill);
+  for (const Edge& edge : problem.edges)
+    cycles += static_cast<double>(edge.delay) + static_cast<double>(edge.spill.value_or(0));
+  return cycles * n <= kMost;
+}
 
 TimedRun run_contended(const Clock& clock, const BarrierCosts& costs, const Contention& contention,
                        const std::vector<int>& factor) {

@@ -490,6 +490,44 @@ TEST_CASE("units that slow each other down: by hand") {
   CHECK(start(both, "b", 1) == 18);
 }
 
+TEST_CASE("units that slow each other down: many at once, and numbers that would not fit") {
+  // Of 20 ops at once each makes a hundred times as long what the others do: a hundred times in
+  // all.
+  Problem q;
+  q.name = "many";
+  twill::Contention contention;
+  constexpr int kMany = 20;
+  for (int u = 0; u < kMany; ++u) {
+    const std::string name = std::to_string(u);
+    q.units.push_back({"U" + name, 1});
+    q.warps.push_back({"w" + name, 1, 8, false});
+    twill::Op op;
+    op.id = "op" + name;
+    op.cycles = 5;
+    op.reservations.push_back({u, 0, 5, 1});
+    q.ops.push_back(op);
+    for (int w = 0; w < kMany; ++w)
+      if (u != w) contention.push_back({u, w, twill::kMostSlowdown});
+  }
+  const Solution solution = solve(q);
+  REQUIRE(solution.schedule);
+  const Program p = std::get<Program>(program::derive(q, *solution.schedule));
+  const Clock clock(p, q, *solution.schedule, 3, UnitOrder::arrival);
+  const TimedRun run = program::run_contended(clock, {}, contention);
+  CHECK(run.total <= 3 * kMany * 5 * 100);
+  CHECK(run.total >= 15);
+  CHECK(program::can_be_contended(q, 1'000'000));
+  q.ops[0].cycles = kMaxCycles;
+  CHECK(program::can_be_contended(q, 1'000));
+  CHECK_FALSE(program::can_be_contended(q, 1'000'000));
+  // A question for so much is refused.
+  program::TimeQuestion question;
+  question.iterations = 1'000'000;
+  question.variation.runs = 0;
+  question.contention = contention;
+  CHECK_THROWS_AS(program::time_program(p, q, *solution.schedule, question), InputError);
+}
+
 TEST_CASE("units that slow each other down: in the schedule's order never faster, all by seed") {
   int slower = 0;
   for (const Made& m : kernels()) {
