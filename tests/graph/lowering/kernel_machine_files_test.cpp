@@ -376,7 +376,7 @@ TEST_CASE("machine files: what is refused") {
   Json second = Json::parse(kMachine);
   second["version"] = 2;
   CHECK(contains(refusal("machine", second.dump()), "f: /contention"));
-  CHECK(contains(refusal("machine", second.dump()), "is of version 3"));
+  CHECK(contains(refusal("machine", second.dump()), "needs a file of version 3"));
   second.erase("contention");
   CHECK(refusal("machine", second.dump()) == "");
   refused("machine", kMachine, "/barriers", R"({"wait": 1})", "\"arrive\" is missing");
