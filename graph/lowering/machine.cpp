@@ -41,7 +41,8 @@ class MachineReader {
            "vector_copies", "spill", "sources"});
     if (version_ > 1 && root.has("bandwidth"))
       root.at("bandwidth").fail("version 2 has channels instead");
-    if (version_ < 3 && root.has("contention")) root.at("contention").fail("needs a file of version 3");
+    if (version_ < 3 && root.has("contention"))
+      root.at("contention").fail("needs a file of version 3");
     machine_.name = name(root.at("name"));
     root.text_or("doc", "");
     if (const auto aliases = root.find("aliases"))
