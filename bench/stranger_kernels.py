@@ -4,7 +4,7 @@
     VENV/bin/python bench/stranger_kernels.py build/release/engine/twill FOLDER [-o rows.jsonl] [--keep MODULES] [NAME ...]
 
 FOLDER has checkouts of flash-linear-attention, mamba, lightllm, Liger-Kernel, tritonbench (strangers/loading.py); those that are absent
-are left out. Each kernel of strangers/cases.py is compiled for cuda:90 and cuda:100 up to where Triton would set stages, its
+are left out. (bench/strangers as FOLDER has kernels of this project that were not made for Twill.) Each kernel of strangers/cases.py is compiled for cuda:90 and cuda:100 up to where Triton would set stages, its
 program is run beside the module (`twill run`), and its kernel is written (`twill emit`). Where the case has a launch, the written text is executed
 on the CPU beside Triton's interpreter of the kernel's Python: all memory is compared. Exit code 1 where something is wrong, 77
 without Triton. Nothing of the libraries is kept but with --keep."""
@@ -43,7 +43,7 @@ def module_text(case, folder, target):
             constants[name] = 0
         elif name in constants or parameter.is_constexpr:
             continue
-        elif name in ("scale", "sm_scale"):
+        elif name in case.floats.split():
             signature.append(name + "=fp32")
         elif name in case.descriptors:
             signature.append(f"{name}=tensordesc<{case.number}[{case.descriptors[name][0]}, {case.descriptors[name][1]}]>")
@@ -76,6 +76,8 @@ def memory_of(case, types, n, random):
         numbers[name] = (random.standard_normal(case.elements) * case.scale.get(name, 0.5)).astype(np.float32)
         if name in case.negative:
             numbers[name] = -np.abs(numbers[name])
+        if kind == "*i8":
+            numbers[name] = np.clip(np.round(numbers[name]), -127, 127).astype(np.int8)
     return numbers
 
 

@@ -1,4 +1,5 @@
 // A kernel as source text: the best schedule whose program can be emitted.
+#include <set>
 #include <utility>
 
 #include "engine/include/twill_emit.hpp"
@@ -7,8 +8,10 @@
 #include "graph/emit/gluon.hpp"
 #include "graph/emit/tilelang.hpp"
 #include "graph/emit/ttgir.hpp"
+#include "graph/index.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/meaning/number_type.hpp"
+#include "graph/program/links.hpp"
 #include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/sequence.hpp"
 
@@ -77,6 +80,34 @@ std::vector<ProgramOptions> ways_for_module(const ProgramOptions& asked) {
   return ways;
 }
 
+/// Pairs of ops on several slots whose matrices one store behind the loop needs in registers.
+std::vector<std::pair<std::string, std::string>> stored_together(const program::Program& program) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  program::Links links;
+  if (!program.meaning || program::link(program, links)) return pairs;
+  const meaning::Meaning& m = *program.meaning;
+  for (int v = m.after_begin; v < static_cast<int>(m.values.size()); ++v) {
+    if (m.values[at(v)].function != meaning::Function::store) continue;
+    std::set<int> ops, seen{v};
+    std::vector<int> open{v};
+    while (!open.empty()) {
+      const meaning::Value& value = m.values[at(open.back())];
+      open.pop_back();
+      for (const meaning::Operand& one : value.operands) {
+        if (one.value < m.loop_begin || !seen.insert(one.value).second) continue;
+        if (!m.in_loop(one.value))
+          open.push_back(one.value);
+        else if (links.runner[at(one.value)] >= 0 && m.values[at(one.value)].shape.size() == 2)
+          ops.insert(links.runner[at(one.value)]);
+      }
+    }
+    for (auto op = ops.begin(); op != ops.end(); ++op)
+      if (program.ops[at(*op)].slot != program.ops[at(*ops.begin())].slot)
+        pairs.emplace_back(program.ops[at(*ops.begin())].id, program.ops[at(*op)].id);
+  }
+  return pairs;
+}
+
 /// Of one source the schedules that are tried, and the text of the one that was taken.
 class KernelSearch {
  public:
@@ -100,6 +131,7 @@ class KernelSearch {
     if (first_.module_meaning && kernel_.to != "cuda" && kernel_.to != "tilelang" &&
         !in_tensor_memory())
       try_for_module();
+    try_together();
     for (const Amount out : {Amount{0}, tiles_out()}) {
       if (!refused_for_room(emitted_)) break;
       ProgramOptions way = options_;
@@ -112,7 +144,8 @@ class KernelSearch {
     }
     if (const auto* no = std::get_if<program::Refusal>(&emitted_)) {
       result_.result.missing = Missing::text;
-      result_.result.why = printable(no->rule) + ": " + printable(no->text);
+      result_.result.rule = printable(no->rule);
+      result_.result.why = result_.result.rule + ": " + printable(no->text);
       if (const std::string& unknown = result_.result.no_meaning; !unknown.empty()) {
         result_.result.why += "; " + unknown;
         std::erase(result_.result.remarks, unknown);  // (Said once.)
@@ -164,6 +197,24 @@ class KernelSearch {
       try_way(way);
     }
     if (is_refused(emitted_)) emitted_ = as_asked;
+  }
+
+  /// What one store behind the loop needs in registers has to be on one slot.
+  void try_together() {
+    const auto* no = std::get_if<program::Refusal>(&emitted_);
+    if (no == nullptr || no->rule != "storage" || !first_.module_meaning) return;
+    ProgramOptions way = options_;
+    way.together = stored_together(first_.program);
+    if (way.together.empty()) return;
+    const EmittedText refusal = emitted_;
+    std::vector<ProgramOptions> ways = ways_for_module(way);
+    ways.insert(ways.begin(), way);
+    for (const ProgramOptions& one : ways) {
+      if (!is_refused(emitted_)) return;
+      emitted_ = program::Refusal{"limits", "shared memory"};
+      try_way(one);
+    }
+    if (is_refused(emitted_)) emitted_ = refusal;
   }
 
   /// Solved again with more asked of the schedule. What satisfies that satisfies the problem as it

@@ -246,6 +246,22 @@ bool asks_others(const ProgramSolution& made) {
   return made.placed || made.none_placed;
 }
 
+/// The problem with ProgramOptions::together.
+void put_together(Problem& problem, const ProgramOptions& options) {
+  const auto op = [&](const std::string& name) {
+    const auto found = std::find_if(problem.ops.begin(), problem.ops.end(),
+                                    [&](const Op& one) { return one.id == name; });
+    return found == problem.ops.end() ? -1 : static_cast<int>(found - problem.ops.begin());
+  };
+  for (const auto& [first, second] : options.together) {
+    Pin pin;
+    pin.kind = Pin::same_slot;
+    pin.op = op(first);
+    pin.other = op(second);
+    if (pin.op >= 0 && pin.other >= 0) problem.pins.push_back(pin);
+  }
+}
+
 struct Best {
   ProgramResult result;
   Cycle stages = 0;  ///< of a schedule whose program is refused for their number
@@ -253,10 +269,12 @@ struct Best {
 
 Best best_of_all(const ProgramSource& source, const ProgramOptions& options, std::stop_token stop) {
   std::vector<Lowered> layouts = source.layouts;
-  for (Lowered& one : layouts)
+  for (Lowered& one : layouts) {
+    put_together(one.problem, options);
     for (Memory& memory : one.problem.memories)
       if (memory.name == "smem" && memory.capacity > options.kept_back)
         memory.capacity -= options.kept_back;
+  }
   const LayoutsSolution all =
       solve_layouts(std::move(layouts), options.search, stop, options.progress);
   Best best;
@@ -275,7 +293,7 @@ Best best_of_all(const ProgramSource& source, const ProgramOptions& options, std
     given = std::move(others).best();
   }
   // (Of a module, or with memory kept back, it would be proved of a problem with more in it.)
-  if (!source.modules.empty() || options.kept_back > 0) {
+  if (!source.modules.empty() || options.kept_back > 0 || !options.together.empty()) {
     given.made.placed.reset();
     given.made.none_placed = false;
   }
@@ -284,6 +302,7 @@ Best best_of_all(const ProgramSource& source, const ProgramOptions& options, std
                           "best: layout " + printable(all.layouts[chosen].layout));
   Problem whole = all.layouts[chosen].problem;  // without what is kept back
   whole.memories = source.layouts[chosen].problem.memories;
+  whole.pins = source.layouts[chosen].problem.pins;
   given.hash = hash_of(source, chosen, whole);
   const Cycle stages = stage_count(*given.made.solution.schedule);
   if (take(source, std::move(given), result)) best.stages = stages;

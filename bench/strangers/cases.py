@@ -13,6 +13,7 @@ class Case:
     name: str = ""
     types: dict = dataclasses.field(default_factory=dict)
     integers: str = ""
+    floats: str = "scale sm_scale"  # numbers of f32
     absent: str = ""
     zero: str = ""  # parameters whose names begin so are 0: strides of what is absent
     unit: str = ""  # parameters that are 1
@@ -31,7 +32,7 @@ class Case:
         self.name = self.name or self.kernel
 
 
-FLA, MAMBA, LIGHT, LIGER, BENCH = "flash-linear-attention", "mamba", "lightllm", "Liger-Kernel", "tritonbench"
+FLA, MAMBA, LIGHT, LIGER, BENCH, OWN = "flash-linear-attention", "mamba", "lightllm", "Liger-Kernel", "tritonbench", "own"
 SIZES = dict(H=4, K=128, V=128)
 GATES = dict(USE_G=True, USE_G_GAMMA=False, USE_GK=False, USE_GV=False, IS_VARLEN=False, STATE_V_FIRST=False)
 HEADS = dict(W=None, B=2, H=4, HQ=8, G=2, K=128, V=128, BT=128, BS=64, BK=128, BV=128, USE_G=False, USE_WINDOW=False, IS_VARLEN=False)
@@ -204,4 +205,35 @@ CASES += [
          unit="stride_ak stride_bk stride_cn"),
     Case(BENCH, "tritonbench/operators/int4_gemm/kernel.py", "matmul_kernel", dict(BLOCK_SIZE_M=64, BLOCK_SIZE_N=128, BLOCK_SIZE_K=64, GROUP_SIZE_M=8), name="int4-gemm",
          integers="M N K", types={"b_ptr": "i8"}, unit="stride_ak stride_bn stride_cn"),
+]
+
+
+def own(kernel, constants, numbers="", types="", **more):
+    return Case(OWN, "kernels.py", kernel, constants, integers=numbers, types={**more.pop("kinds", {}), **f32(types)}, **more)
+
+
+TILE = dict(M=128, N=64, D=64)
+# Of this project, but not made for it: own/kernels.py.
+CASES += [
+    own("paged_decode", dict(HEADS=2, GROUP=16, D=64, PAGE=64, MOST=8), "", "lse_ptr", kinds=i32("table_ptr lengths_ptr"), launch=lambda n: (dict(scale=0.1), (2, 2, 1)), counts=(1,),
+        tables={"table_ptr": (5, 3, 9, 1, 0, 2, 7, 4, 6, 8, 10, 11, 12, 13, 14, 15), "lengths_ptr": (200, 450)}),
+    own("alibi_forward", TILE, "n", "slopes_ptr", launch=lambda n: (dict(n=length(n), scale=0.1), (-(-n // 2), 2, 1)), counts=(1, 2, 3, 5)),
+    own("softcap_forward", TILE, "n", floats="scale cap", launch=lambda n: (dict(n=64 * n, scale=0.1, cap=5.0), (1, 1, 1)), counts=(1, 2, 3, 7)),
+    own("swiglu", dict(M=128, N=128, BK=64), "K WIDE", launch=lambda n: (dict(K=64 * n, WIDE=256), (1, 2, 1))),
+    own("welford", dict(ROWS=4, B=256), "N", floats="eps", launch=lambda n: (dict(N=256 * n, eps=1e-5), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    own("selective_scan", dict(D=64, S=16), "T", "a_ptr", negative=("a_ptr",), launch=lambda n: (dict(T=n), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    own("fp8_blocks", dict(M=128, BN=128, BK=128), "K N", "as_ptr bs_ptr", kinds={"a_ptr": "fp8e4nv", "b_ptr": "fp8e4nv"},
+        launch=lambda n: (dict(K=128 * n, N=256), (1, 2, 1)), counts=(1, 2, 3, 7)),
+    own("kmeans", dict(M=128, N=128, D=64), "C", "norm_ptr best_ptr", kinds=i32("index_ptr"), launch=lambda n: (dict(C=128 * n), (1, 1, 1)), counts=(1, 2, 3, 7)),
+    own("rope_attention", dict(M=128, N=64, H=64), "n", launch=lambda n: (dict(n=64 * n, scale=0.1), (1, 1, 1)), counts=(1, 2, 3, 7)),
+    own("int8_attention", TILE, "n", "qs_ptr ks_ptr", kinds={"q_ptr": "i8", "k_ptr": "i8"}, scale={"q_ptr": 20, "k_ptr": 20, "qs_ptr": 0.03, "ks_ptr": 0.03},
+        launch=lambda n: (dict(n=64 * n), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    own("gated_cumsum", dict(B=64, D=64), "T", launch=lambda n: (dict(T=64 * n), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    own("split_atomic", dict(M=128, BN=128, BK=64, SPLIT=2), "K N", "c_ptr", launch=lambda n: (dict(K=64 * n, N=256), (1, 2, 2)), counts=(1, 2, 3, 7)),
+    own("linear_loss", dict(K=256, M=128, N=128, BK=64), "V", "loss_ptr", kinds=i32("target_ptr"), tables={"target_ptr": tuple(i * 37 % 128 for i in range(128))},
+        launch=lambda n: (dict(V=128 * n), (1, 1, 1)), counts=(1, 2, 3)),
+    own("dq_rows", TILE, "n", "lse_ptr delta_ptr", launch=lambda n: (dict(n=64 * n, scale=0.1), (1, 1, 1)), counts=(1, 2, 3, 7)),
+    own("gemm_while", dict(M=128, BN=128, BK=64), "K N", launch=lambda n: (dict(K=64 * n, N=256), (1, 2, 1)), counts=(1, 2, 3, 7)),
+    own("dropout_rows", dict(B=512), "N seed", floats="p", launch=lambda n: (dict(N=512 * n - (9 if n else 0), seed=7, p=0.3), (2, 1, 1)), counts=(1, 2, 3)),
+    own("top_expert", dict(M=128, E=64, BK=64), "K", "weight_ptr", kinds=i32("choice_ptr"), launch=lambda n: (dict(K=64 * n), (1, 1, 1)), counts=(1, 2, 3, 7)),
 ]

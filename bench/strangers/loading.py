@@ -12,7 +12,7 @@ from unittest.mock import MagicMock
 
 # What the folder of a checkout is called, as its repository is, and where it is from.
 LIBRARIES = {"flash-linear-attention": "fla-org", "mamba": "state-spaces", "lightllm": "ModelTC", "Liger-Kernel": "linkedin",
-             "tritonbench": "meta-pytorch"}
+             "tritonbench": "meta-pytorch", "own": "bench/strangers"}
 # Imported by their files and not needed by their kernels.
 ABSENT = """torch torch.nn torch.nn.functional torch.distributed torch.autograd torch.utils torch.utils.checkpoint torch.cuda torch.amp
     torch.distributed.tensor torch.distributed.tensor.parallel torch.distributed.device_mesh torch.distributed.tensor.placement_types

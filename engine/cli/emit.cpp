@@ -10,6 +10,7 @@
 #include "engine/cli/interrupt.hpp"
 #include "engine/cli/make_program.hpp"
 #include "engine/cli/offers.hpp"
+#include "engine/cli/other_ways.hpp"
 #include "engine/output/style.hpp"
 #include "graph/error.hpp"
 #include "graph/io/file.hpp"
@@ -83,11 +84,14 @@ std::optional<int> loop_to_write(const WorkloadFlags& flags, const ProgramSource
 
 /// Of a module whose function is several loops one behind the other, each with a schedule, and of
 /// which the caller has chosen none: all of them.
-ProgramSource with_sequence(const EmittedFlags& flags, ProgramSource source) {
-  const WorkloadFlags& work = flags.make.work;
-  if (source.modules.empty() || work.ttgir.loop || work.ttgir.nest || !flags.make.schedule.empty())
+ProgramSource with_sequence(const MakeFlags& make, ProgramSource source) {
+  const WorkloadFlags& work = make.work;
+  if (source.modules.empty() || work.ttgir.loop || work.ttgir.nest || !make.schedule.empty())
     return source;
   const std::vector<int> loops = ttgir::default_sequence(source.modules.front()->module);
+  if (!loops.empty() && make.registers == "auto")
+    throw InputError("command line", "--registers", "auto",
+                     "is for one loop; the function is several, which share their registers");
   for (const int loop : loops) {
     WorkloadFlags one = work;
     one.ttgir.loop = loop;
@@ -97,39 +101,52 @@ ProgramSource with_sequence(const EmittedFlags& flags, ProgramSource source) {
   return source;
 }
 
-Written from_workload(EmittedFlags flags) {
-  ProgramSource source = with_sequence(flags, load_source(flags.make.work));
+/// What is written of the input; `make` gets the loop that it is.
+ProgramSource source_to_write(MakeFlags& make) {
+  ProgramSource source = with_sequence(make, load_source(make));
   if (!source.sequence.empty()) {
-    if (!flags.make.quiet)
+    if (!make.quiet)
       std::cerr << "the function is " << source.sequence.size()
                 << " loops one behind the other, each with a schedule of its own\n";
-  } else if (const auto other = loop_to_write(flags.make.work, source)) {
-    if (!flags.make.quiet)
+  } else if (const auto other = loop_to_write(make.work, source)) {
+    if (!make.quiet)
       std::cerr << "loop " << *other << " of the module is written (--loop): with it the function "
                 << "is whole\n";
-    flags.make.work.ttgir.loop = other;
-    source = load_source(flags.make.work);
+    make.work.ttgir.loop = other;
+    source = load_source(make);
   }
-  for (const ProgramSource& one : source.sequence) warn(one, flags.make.quiet);
-  if (source.sequence.empty()) warn(source, flags.make.quiet);
-  if (!flags.make.schedule.empty()) {
-    const ProgramResult given = given_program(flags.make, source);
-    if (const int code = told(given, flags.make.quiet); code != kDone) return code;
-    return text_of(flags, emit_program(*given.made, flags.kernel));
-  }
+  for (const ProgramSource& one : source.sequence) warn(one, make.quiet);
+  if (source.sequence.empty()) warn(source, make.quiet);
+  return source;
+}
+
+Written from_schedule(EmittedFlags flags) {
+  const ProgramSource source = source_to_write(flags.make);
+  const ProgramResult given = given_program(flags.make, source);
+  if (const int code = told(given, flags.make.quiet); code != kDone) return code;
+  return text_of(flags, emit_program(*given.made, flags.kernel));
+}
+
+Written from_workload(const EmittedFlags& flags) {
   Interrupt interrupt;
+  MakeFlags make;  // those of what is written
+  ProgramSource source;
   EmittedKernel emitted =
-      emit_kernel(source, flags.kernel, program_options(flags.make), interrupt.token());
-  if (const int code = told(emitted.result, flags.make.quiet); code != kDone) return code;
+      with_schedule<EmittedKernel>(flags.make, [&](const MakeFlags& one) -> EmittedKernel {
+        make = one;
+        source = source_to_write(make);
+        return emit_kernel(source, flags.kernel, program_options(make), interrupt.token());
+      });
+  const bool quiet = flags.make.quiet;
+  if (const int code = told(emitted.result, quiet); code != kDone) return code;
   if (emitted.result.missing == Missing::text) refuse_kernel(flags, emitted.result.why);
-  const MakeFlags& make = flags.make;
-  if (make.quiet || !source.sequence.empty()) return std::move(emitted.text);
+  if (quiet || !source.sequence.empty()) return std::move(emitted.text);
   const MadeProgram& made = *emitted.result.made;
   const auto say = [](const std::string& faster) {
     if (!faster.empty()) std::cerr << faster << "\n";
   };
   if (!make.turns && !make.all_turns) say(faster_with_turns(made, flags.kernel, make.merge));
-  if (!source.modules.empty())
+  if (!source.modules.empty() && make.registers != "auto")
     say(faster_kernel(make.work, made.program.initiation_interval, flags.kernel,
                       program_options(make), interrupt.token()));
   return std::move(emitted.text);
@@ -142,7 +159,9 @@ int write_kernel(EmittedFlags flags) {
   // Standard input is read once: from there comes a program.
   const std::string bytes = is_file(work.input) ? read_file(work.input) : "";
   const bool program = work.input == "-" || json_format(bytes) == "twill.program";
-  const Written written = program ? Written(from_program(flags, bytes)) : from_workload(flags);
+  const Written written = program                       ? Written(from_program(flags, bytes))
+                          : flags.make.schedule.empty() ? from_workload(flags)
+                                                        : from_schedule(flags);
   if (const int* code = std::get_if<int>(&written)) return *code;
   const std::string& text = std::get<std::string>(written);
   write_or_print(flags.output.empty() ? "-" : flags.output, text);

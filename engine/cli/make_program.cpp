@@ -5,6 +5,7 @@
 
 #include "engine/cli/cli.hpp"
 #include "engine/cli/interrupt.hpp"
+#include "engine/cli/other_ways.hpp"
 #include "engine/cli/ttgir.hpp"
 #include "engine/output/style.hpp"
 #include "graph/io/file.hpp"
@@ -41,8 +42,19 @@ ProgramResult read_given(const MakeFlags& flags, const ProgramSource& source) {
 
 ProgramSource load_source(const WorkloadFlags& flags) {
   Workload work = load(flags);
+  // (Of a problem whose registers are yet to be chosen there is no hash.)
+  if (flags.choose_registers) work.hashes.clear();
   return {std::move(work.problems), std::move(work.hashes), std::move(work.meaning),
           std::move(work.modules), flags.unroll};
+}
+
+ProgramSource load_source(const MakeFlags& flags) {
+  if (!flags.schedule.empty() && flags.registers == "auto")
+    throw InputError("command line", "--registers", "auto",
+                     "does not go with a schedule, which is for counts of its own");
+  WorkloadFlags work = flags.work;
+  work.choose_registers = flags.registers == "auto";
+  return load_source(work);
 }
 
 ProgramOptions program_options(const MakeFlags& flags) {
@@ -71,9 +83,11 @@ ProgramResult given_program(const MakeFlags& flags, const ProgramSource& source)
 }
 
 std::variant<MadeProgram, int> make_program(const MakeFlags& flags) {
-  const ProgramSource source = load_source(flags.work);
-  warn(source, flags.quiet);
-  ProgramResult result = given_program(flags, source);
+  ProgramResult result = with_schedule<ProgramResult>(flags, [](const MakeFlags& one) {
+    const ProgramSource source = load_source(one);
+    warn(source, one.quiet);
+    return given_program(one, source);
+  });
   const int code = told(result, flags.quiet);
   if (code != kDone) return code;
   return std::move(*result.made);
@@ -85,6 +99,12 @@ void MakeFlags::add_to(CLI::App& app) {
   using enum SearchOption;
   search.add_to(app, {stages, handover, goals, ii, engine, encoding, threads, seed, time_limit,
                       conflict_limit, memory});
+  app.add_option(
+         "--registers", registers,
+         "machine = the counts of the machine file; auto = the best split (setmaxnreg) of the\n"
+         "registers that the layout's warpgroups have at launch (default: machine, and where that\n"
+         "leaves no schedule auto, then for a TTGIR module --subtile M=2 and M=4)")
+      ->check(CLI::IsMember({"machine", "auto"}));
   app.add_flag("--turns", turns,
                "Keep the schedule's order on units that slots share, by the fewest waits without "
                "which the loop is slower");

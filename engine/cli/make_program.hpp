@@ -13,7 +13,8 @@ namespace twill::cli {
 struct MakeFlags {
   WorkloadFlags work;
   SearchFlags search;
-  std::string schedule;  ///< file; "" = it is solved
+  std::string schedule;   ///< file; "" = it is solved
+  std::string registers;  ///< "machine" or "auto"; "" = auto where the machine's leave no schedule
   bool quiet = false;
   bool turns = false, all_turns = false, merge = false;
 
@@ -28,6 +29,7 @@ struct MakeFlags {
 
 /// What the input is lowered to, with what it computes. Throws InputError.
 ProgramSource load_source(const WorkloadFlags& flags);
+ProgramSource load_source(const MakeFlags& flags);  ///< with its --registers
 
 ProgramOptions program_options(const MakeFlags& flags);
 

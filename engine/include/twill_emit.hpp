@@ -53,6 +53,8 @@ struct ProgramOptions {
   program::DeriveOptions derive;
   Amount kept_back = 0;  ///< bytes of the memory "smem" that a schedule found here leaves free
   ProgressCallback progress = {};  ///< of the search over all layouts
+  /// Pairs of ops, by name, that a schedule found here has on one slot; where a problem has both.
+  std::vector<std::pair<std::string, std::string>> together = {};
 };
 
 /// A program with what it was made of.
@@ -83,6 +85,7 @@ struct ProgramResult {
   std::optional<MadeProgram> made;
   Missing missing = Missing::nothing;
   std::string why;                  ///< of what is missing: rule and reason, safe to print
+  std::string rule;                 ///< of a text that is missing: the rule alone
   Status status = Status::unknown;  ///< of the search over all layouts
   std::string
       no_meaning;  ///< why it is not known what the ops compute; "" = it is, or no file says

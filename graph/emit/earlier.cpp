@@ -55,6 +55,7 @@ std::optional<Refusal> plan_earlier(Plan& plan, Names& names, const EmitOptions&
     one.parameter_name = plan.parameter_name;
     one.counter = names.make("step", "step");
     one.line = loop.line;
+    one.links.runner.assign(loop.meaning.values.size(), -1);  // ops have slots, this loop has none
     for (int s = 0; s <= plan.finish_slot(); ++s) one.other_warps.push_back(plan.warps(s));
     if (auto no = no_text_for(one, options)) return no;
     for (const meaning::LoadedNumber& number : loop.kernel.loaded)

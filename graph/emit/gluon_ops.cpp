@@ -184,7 +184,7 @@ void SlotPrinter::product(int depth, int op, const Value& of_steps, Iteration it
   const int depth_of_one = first == "f32" ? 8 : is_narrow(first) ? 32 : 16;
   const int other = needs_.product_depth;
   // (On Hopper the layout of all results has it.)
-  if (other != 0 && other != depth_of_one && (hopper() || (other != 8 && depth_of_one != 8)))
+  if (other != 0 && other != depth_of_one && hopper())
     refuse("type", "products of operands of " +
                        std::to_string(256 / std::max(other, depth_of_one)) + " and of " +
                        std::to_string(256 / std::min(other, depth_of_one)) +

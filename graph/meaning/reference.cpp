@@ -424,7 +424,9 @@ class Interpreter {
   static Near power(const Near& a) {
     const double x = std::exp2(a.x);
     const double least = std::isnan(a.lowest()) ? 0 : std::exp2(a.lowest()) * (1 - 0x1p-21);
-    return {x, x * std::expm1(a.e * std::log(2.0)) + 0x1p-22 * x, least};
+    // (What is 0 far below 1 stays so, with whatever error of a number that stands for -infinity.)
+    const double wrong = x == 0 ? std::exp2(a.x + a.e) : x * std::expm1(a.e * std::log(2.0));
+    return {x, wrong + 0x1p-22 * x, least};
   }
   static Near logarithm(const Near& a) {
     if (a.x == 0 && a.e == 0) return {-kEndless, 0};

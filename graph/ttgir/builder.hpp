@@ -78,6 +78,7 @@ class Builder {
   // What is there for the whole loop: resident.cpp.
   void add_residents();
   bool is_cheap(int value, int depth);
+  int repeated(int value) const;
 
   // Chains that stream over a tile: chains.cpp.
   void find_chunks();

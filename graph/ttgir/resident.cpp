@@ -25,6 +25,16 @@ bool Builder::is_cheap(int value, int depth) {
   return cheap;
 }
 
+/// What is held for a value from before the loop: of a vector repeated over a tile, the vector.
+int Builder::repeated(int value) const {
+  for (int made = m_.value(value).op; made != kNone; made = m_.value(value).op) {
+    const Operation& op = m_.op(made);
+    if (op.name != "tt.broadcast" && op.name != "tt.expand_dims") break;
+    value = op.operands[0];
+  }
+  return value;
+}
+
 void Builder::add_residents() {
   Amount registers = options_.resident_registers, shared = 0, columns = 0;
   std::set<int> known;
@@ -53,11 +63,13 @@ void Builder::add_residents() {
         const Value& v = m_.value(value);
         const bool outside = v.op == kNone ? false : !sources_.inside(v.op);
         if (!outside || replicated_[static_cast<std::size_t>(index)] ||
-            is_address_operand(m_, op, k) || is_cheap(value, 8) || !known.insert(value).second)
+            is_address_operand(m_, op, k) || is_cheap(value, 8))
           continue;
-        const std::int64_t held = registers_per_thread(type(value), out_.warps, m_);
+        const int tile = repeated(value);
+        if (!is_tile(tile, TypeKind::tensor) || !known.insert(tile).second) continue;
+        const std::int64_t held = registers_per_thread(type(tile), out_.warps, m_);
         registers = std::min(registers + held, kMaxAmount);
-        warn("%" + std::string(v.name) + " from before the loop is held in " +
+        warn("%" + std::string(m_.value(tile).name) + " from before the loop is held in " +
              std::to_string(held) + " registers a thread on every slot");
       }
     }

@@ -1,0 +1,83 @@
+// Where a loop has no schedule as it is asked for: other ways to put it on its machine.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/cli/make_program.hpp"
+#include "graph/error.hpp"
+
+namespace twill::cli {
+
+/// Flags that ask for something else, each with the options that say it: registers chosen, the tile
+/// program split. None where the caller has fixed what they would change.
+std::vector<std::pair<std::string, MakeFlags>> other_ways(const MakeFlags& flags);
+
+inline const ProgramResult& result_of(const ProgramResult& made) {
+  return made;
+}
+
+inline const ProgramResult& result_of(const EmittedKernel& made) {
+  return made.result;
+}
+
+/// Is there no schedule, as is proved, or no text because of what the slots hold? Anything else
+/// that is missing is missing in every way.
+inline bool asks_for_another(const ProgramResult& result) {
+  if (result.missing == Missing::text) return result.rule == "storage" || result.rule == "limits";
+  return result.missing == Missing::schedule && result.status == Status::infeasible;
+}
+
+/// What `make` makes of the flags; where that asks_for_another(), or no layout holds the loop, what
+/// it makes of the first of other_ways() where nothing is missing, else of the first with a
+/// schedule, if there was none before. Standard error says which. Is there none, the first answer
+/// stands. Throws what `make` throws of the flags as they are.
+template <class Made>
+Made with_schedule(const MakeFlags& flags, const std::function<Made(const MakeFlags&)>& make) {
+  std::optional<Made> first;
+  std::exception_ptr refused;
+  try {
+    first = make(flags);
+    if (!asks_for_another(result_of(*first))) return std::move(*first);
+  } catch (const InputError& error) {
+    if (error.place() != "/layouts") throw;
+    refused = std::current_exception();
+  }
+  const bool text = first && result_of(*first).missing == Missing::text;
+  const auto say = [&](const std::string& name) {
+    if (flags.quiet) return;
+    std::cerr << (text      ? "no kernel as it is (" + result_of(*first).why + ")"
+                  : refused ? "no layout can hold it with the machine file's registers"
+                            : "it has no schedule (proved) with the machine file's registers")
+              << ": made with " << name << "\n";
+  };
+  std::optional<std::pair<std::string, Made>> without_text;
+  for (const auto& [name, other] : other_ways(flags)) {
+    std::optional<Made> made;
+    try {
+      made = make(other);
+    } catch (const InputError&) {  // not for this loop
+      continue;
+    }
+    const Missing missing = result_of(*made).missing;
+    if (missing == Missing::schedule) continue;
+    if (missing == Missing::nothing) {
+      say(name);
+      return std::move(*made);
+    }
+    if (!text && !without_text) without_text.emplace(name, std::move(*made));
+  }
+  if (without_text) {
+    say(without_text->first);
+    return std::move(without_text->second);
+  }
+  if (refused) std::rethrow_exception(refused);
+  return std::move(*first);
+}
+
+}  // namespace twill::cli
