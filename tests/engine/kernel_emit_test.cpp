@@ -1,6 +1,7 @@
 // Kernels through the C++ interface: which schedule is taken, and what is not emitted.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <string>
 #include <variant>
 
@@ -296,4 +297,58 @@ TEST_CASE("places that an argument moves on from iteration to iteration are refu
   const EmittedKernel none = emit_kernel(program_source(read_triton(text, "module")));
   CHECK(none.text.empty());
   CHECK(none.result.why.find("no whole number") != std::string::npos);
+}
+
+TEST_CASE("a loop that each slot repeats has no ops: of a copy in it no op is asked") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/welford-hopper.ttgir");
+  const EmittedKernel kernel = emit_kernel(program_source(read_triton(text, "module")), {});
+  CHECK_MESSAGE(!kernel.text.empty(), kernel.result.why);
+}
+
+TEST_CASE("what one store behind the loop needs is on one slot, where it has to be") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/swiglu-hopper.ttgir");
+  TritonOptions halves;
+  halves.subtile = 2;
+  const auto slots = [](const program::Program& program) {
+    std::map<std::string, int> found;
+    for (const program::Op& op : program.ops)
+      for (const std::string part : {"s0_one", "s0_two", "s1_one", "s1_two"})
+        if (op.id.starts_with(part)) found[part] = op.slot;
+    return found;
+  };
+  const ProgramSource source = program_source(read_triton(text, "module", "", halves));
+  const EmittedKernel kernel = emit_kernel(source, {});
+  REQUIRE_MESSAGE(!kernel.text.empty(), kernel.result.why);
+  auto made = slots(kernel.result.made->program);
+  REQUIRE(made.size() == 4);
+  CHECK(made["s0_one"] == made["s0_two"]);
+  CHECK(made["s1_one"] == made["s1_two"]);
+  // The tile whole takes more registers than a thread has.
+  const EmittedKernel whole = emit_kernel(program_source(read_triton(text, "module")), {});
+  CHECK(whole.result.missing == Missing::text);
+  CHECK(whole.result.rule == "storage");
+}
+
+TEST_CASE("ops that are to be on one slot are, and the problem is the one without that") {
+  const ProgramSource source = program_source("hopper-fwd-sub2", "hopper");
+  const ProgramResult free = best_program(source);
+  REQUIRE(free.made);
+  const program::Program& program = free.made->program;
+  ProgramOptions together;
+  for (const program::Op& one : program.ops)
+    for (const program::Op& other : program.ops)
+      if (together.together.empty() && one.slot < other.slot && one.id.starts_with("s0_exp") &&
+          other.id.starts_with("s1_exp"))
+        together.together.emplace_back(one.id, other.id);
+  REQUIRE(!together.together.empty());
+  together.together.emplace_back("no such op", program.ops[0].id);  // left out
+  const ProgramResult pinned = best_program(source, together);
+  REQUIRE(pinned.made);
+  const auto slot = [&](const std::string& id) {
+    for (const program::Op& op : pinned.made->program.ops)
+      if (op.id == id) return op.slot;
+    return -1;
+  };
+  CHECK(slot(together.together[0].first) == slot(together.together[0].second));
+  CHECK(pinned.made->program.problem_sha256 == program.problem_sha256);
 }

@@ -78,6 +78,32 @@ TEST_CASE("emit: that a kernel of sub-tiles is faster is said, with the option f
   CHECK_FALSE(contains(bound.err, "faster"));
 }
 
+TEST_CASE("where there is no schedule, or no room for a kernel, other ways are tried and named") {
+  const std::string blocks = " " TWILL_TEST_DATA "/ttgir/fp8-blocks-blackwell.ttgir";
+  const std::string none = "it has no schedule (proved) with the machine file's registers";
+  const Run run = run_twill("run" + blocks);
+  CHECK(run.code == 0);
+  CHECK(contains(run.err, none + ": made with --registers auto\n"));
+  CHECK(contains(run.out, "right"));
+  CHECK(run_twill("run" + blocks + " --registers auto").code == 0);
+  // Who asks for the machine file's registers gets no others.
+  CHECK(run_twill("run" + blocks + " --registers machine").code == 1);
+  const std::string swiglu = " " TWILL_TEST_DATA "/ttgir/swiglu-hopper.ttgir";
+  const Run emitted = run_twill("emit" + swiglu);
+  CHECK(emitted.code == 0);
+  CHECK(
+      contains(emitted.err, "is needed after the loop on another slot): made with --subtile M=2"));
+  CHECK(run_twill("emit" + swiglu + " --subtile M=2 --quiet").out == emitted.out);
+  // A schedule is of the registers that its problem has; several loops share theirs.
+  const Run both = run_twill("emit hopper-fwd-sub2 s.json --registers auto");
+  CHECK(both.code == 2);
+  CHECK(contains(both.err, "does not go with a schedule"));
+  const Run several = run_twill("emit " TWILL_TEST_DATA
+                                "/ttgir/attention-causal-two-loops-hopper.ttgir --registers auto");
+  CHECK(several.code == 2);
+  CHECK(contains(several.err, "which share their registers"));
+}
+
 TEST_CASE("-o - is standard output, and no file of that name") {
   const std::string program = "program figure-1 --machine figure-1 --quiet ";
   CHECK(run_twill(program + "-o -").out == run_twill(program + "--json").out);

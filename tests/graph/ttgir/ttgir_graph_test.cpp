@@ -210,6 +210,17 @@ TEST_CASE("an unknown op is read, reported and priced") {
   CHECK(lowered.problems.front().problem.ops.size() == 5);
 }
 
+TEST_CASE("a vector that is repeated over a tile before the loop is held as a vector") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/dq-rows-hopper.ttgir");
+  const LoweredModule lowered =
+      lower_module(text, "dq-rows", builtin_machine("hopper"), "hopper", {}, {});
+  // Two vectors of 128 rows on 128 threads, in a layout that has each number in four of them.
+  CHECK(lowered.loop.kernel.resident_registers == LoopOptions{}.resident_registers + 2 * 4);
+  REQUIRE(lowered.loop.warnings.size() == 2);
+  for (const std::string& warning : lowered.loop.warnings)
+    CHECK(warning.find("from before the loop is held in 4 registers") != std::string::npos);
+}
+
 namespace {
 
 /// A shipped module with one text in the place of another.
