@@ -5,6 +5,7 @@
 #include "graph/index.hpp"
 #include "graph/meaning/bounds.hpp"
 #include "graph/meaning/number_type.hpp"
+#include "graph/ttgir/branch_condition.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/element_places.hpp"
 #include "graph/ttgir/index_ops.hpp"
@@ -174,7 +175,7 @@ void MeaningBuilder::stores_after() {
     if (class_of(m_.op(*op)) == OpClass::store && stored_later(*op)) store_after(*op);
   for (auto op = loop + 1; op != ops.end(); ++op) {
     if (std::find(sequence_.begin(), sequence_.end(), *op) != sequence_.end()) break;
-    if (m_.op(*op).name == "scf.if") stores_in_branch(*op);
+    if (m_.op(*op).name == "scf.if" || branch_condition(m_, *op) != kNone) stores_in_branch(*op);
     if (class_of(m_.op(*op)) == OpClass::store) store_made_here(*op);
   }
 }
@@ -213,15 +214,14 @@ void MeaningBuilder::stores_in_branch(int index) {
 /// and is entered where half-planes say so. kNone = it stands in none.
 int MeaningBuilder::branch_behind(int op) const {
   const int branch = m_.parent(op);
-  if (branch == kNone || m_.op(branch).name != "scf.if" || !m_.op(branch).results.empty() ||
-      m_.op(branch).operands.size() != 1)
-    return kNone;
+  const int condition = branch == kNone ? kNone : branch_condition(m_, branch);
+  if (condition == kNone) return kNone;
   const auto& ops = m_.block(m_.op(loop_).block).ops;
   const auto loop = std::find(ops.begin(), ops.end(), loop_);
   if (std::find(loop, ops.end(), branch) == ops.end()) return kNone;
   const auto& entered = m_.regions[at(m_.op(branch).regions[0])].blocks;
   if (entered.size() != 1 || m_.op(op).block != entered[0]) return kNone;
-  return half_planes(m_.op(branch).operands[0]) ? branch : kNone;
+  return half_planes(condition) ? branch : kNone;
 }
 
 void MeaningBuilder::store_after(int index) {
@@ -244,7 +244,8 @@ void MeaningBuilder::store_after(int index) {
     value.operands = {beside(index, value, source(index, tile, Where::after, copy, dimension))};
     const bool plain = masked_move(index, value, Where::after, copy, dimension);
     if (const int branch = branch_behind(index); branch != kNone) {
-      const bool known = add_bounds(index, m_.op(branch).operands[0], value, Where::after, 0, -1);
+      const bool known =
+          add_bounds(index, branch_condition(m_, branch), value, Where::after, 0, -1);
       if (!known || meaning::bounds_of(value).size() > meaning::kMostBounds)
         refuse(index, "it has too many conditions");
     }
