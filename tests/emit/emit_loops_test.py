@@ -19,7 +19,7 @@ CASES = [os.path.join(TREE, "hopper-layer-norm.ttgir"), os.path.join(TREE, "blac
          "cross-entropy-forward-hopper", "cross-entropy-backward-blackwell", "two-loops", "gated-linear-attention-hopper",
          "gemm-persistent-swizzled-blackwell:few", "attention-causal-two-loops-hopper", "attention-causal-two-loops-blackwell",
          "attention-causal-two-loops-hopper:long", "attention-guarded-hopper", "attention-guarded-blackwell",
-         "attention-backward-two-loops-hopper"]
+         "attention-backward-two-loops-hopper", "adapters-hopper", "adapters-blackwell"]
 floats, brain, off = around.floats, around.brain, around.off
 
 
@@ -357,6 +357,26 @@ class LinearAttentionBackward:
                 yield off(got, want)
 
 
+class Adapters:
+    """adapters(x, a, b, y, ids, N, K): Y += (X A) B, A and B of an adapter for each 32 rows; Y is loaded and stored back, tile by tile.
+    Its loops run n and n + 1 times."""
+
+    def make(self, n, random):
+        self.k, self.n, self.grid = 64 * n, 64 * (n + 1), (3,)
+        self.x, self.y = pointers.half(random, 96, self.k), pointers.half(random, 96, self.n)
+        self.a = pointers.half(random, 4, self.k, 16) / np.float16(8)
+        self.b, self.before, self.ids = pointers.half(random, 4, 16, self.n), self.y.astype(np.float64), np.array([2, 0, 3], np.int32)
+
+    def arguments(self):
+        return [self.x, self.a, self.b, self.y, self.ids, self.n, self.k]
+
+    def errors(self):
+        for block, one in enumerate(self.ids):
+            rows = slice(32 * block, 32 * block + 32)
+            low = (self.x[rows].astype(np.float64) @ self.a[one].astype(np.float64)).astype(np.float16)
+            yield off(self.y[rows], self.before[rows] + low.astype(np.float64) @ self.b[one].astype(np.float64))
+
+
 class FilledSum(around.SumOfParts):
     """sum_of_parts with 1.5 in the place of 0: for what is outside, too."""
 
@@ -365,7 +385,7 @@ class FilledSum(around.SumOfParts):
         yield off(self.out, self.part.astype(np.float64).sum(axis=0) + 1.5 * (32 + -self.parts % 32))
 
 
-around.ORACLES.update({"linear-attention-backward": LinearAttentionBackward, "attention-guarded": AttentionGuarded, "attention-backward-two-loops": AttentionBackwardTwoLoops,
+around.ORACLES.update({"adapters": Adapters, "linear-attention-backward": LinearAttentionBackward, "attention-guarded": AttentionGuarded, "attention-backward-two-loops": AttentionBackwardTwoLoops,
                         "attention-causal-two-loops": CausalTwoLoops, "layer-norm-three-loops": LayerNormThreeLoops, "softmax-online": SoftmaxOnline,
                         "cross-entropy-forward": CrossEntropyForward, "cross-entropy-backward": CrossEntropyBackward,
                         "gemm-persistent-swizzled": GemmPersistentSwizzled,
