@@ -359,10 +359,10 @@ class LinearAttentionBackward:
 
 class Adapters:
     """adapters(x, a, b, y, ids, N, K): Y += (X A) B, A and B of an adapter for each 32 rows; Y is loaded and stored back, tile by tile.
-    Its loops run n and n + 1 times."""
+    Its loops run 2 n and n times, the second one at least once."""
 
     def make(self, n, random):
-        self.k, self.n, self.grid = 64 * n, 64 * (n + 1), (3,)
+        self.k, self.n, self.grid = 128 * n, 64 * max(n, 1), (3,)
         self.x, self.y = pointers.half(random, 96, self.k), pointers.half(random, 96, self.n)
         self.a = pointers.half(random, 4, self.k, 16) / np.float16(8)
         self.b, self.before, self.ids = pointers.half(random, 4, 16, self.n), self.y.astype(np.float64), np.array([2, 0, 3], np.int32)
