@@ -34,7 +34,7 @@ bool of_arguments(const Index& index) {
                       [&](Index::Kind kind) { return depends_on(index, kind); });
 }
 
-std::optional<std::int64_t> known(const Index& index) {
+std::optional<std::int64_t> known_number(const Index& index) {
   if (depends_on(index, Index::argument) || !of_arguments(index)) return std::nullopt;
   try {
     return value_of(index, {}, 0);
@@ -43,11 +43,11 @@ std::optional<std::int64_t> known(const Index& index) {
   }
 }
 
-Index times(const Index& index, std::int64_t factor) {
+Index multiple_of(const Index& index, std::int64_t factor) {
   return Index::make(Index::mul, Index(index), Index::whole(factor));
 }
 
-bool same(const Index& a, const Index& b) {
+bool same_sum(const Index& a, const Index& b) {
   const meaning::Sum apart = difference(sum_of(a), sum_of(b));
   return apart.terms.empty() && apart.rest == 0;
 }
@@ -72,7 +72,7 @@ std::optional<Steps> steps_of(const Index& place) {
 
 /// Appends what must hold; false = it never does.
 bool ask(std::vector<IndexComparison>& all, Index a, Index b) {
-  const auto left = known(a), right = known(b);
+  const auto left = known_number(a), right = known_number(b);
   if (left && right) return *left >= *right;
   if (!of_arguments(a) || !of_arguments(b)) return false;
   IndexComparison one{std::move(a), IndexComparison::at_least, std::move(b)};
@@ -102,20 +102,21 @@ std::optional<std::vector<IndexComparison>> never_met_where(const meaning::Meani
   };
   const Index here = place(from);
   const auto steps = steps_of(here);
-  if (!same(here, place(to)) || !steps) return std::nullopt;
+  if (!same_sum(here, place(to)) || !steps) return std::nullopt;
   // Neighbours lie along rows or along columns.
-  const bool turned = !known(steps->column);
-  const auto near = known(turned ? steps->row : steps->column);
+  const bool turned = !known_number(steps->column);
+  const auto near = known_number(turned ? steps->row : steps->column);
   const Index& far = turned ? steps->column : steps->row;
   const std::int64_t rows = shape[turned ? 1 : 0], columns = shape[turned ? 0 : 1];
   constexpr std::int64_t kMostStep = 1 << 20;
   if (!near || *near < 1 || *near > kMostStep) return std::nullopt;
-  if (const auto on = known(steps->iteration); on && *on >= columns * *near) {
+  if (const auto on = known_number(steps->iteration); on && *on >= columns * *near) {
     // All that the loop moves of a row ends before the next row begins.
-    if (ask(all, far, times(unmarked(user.trips), *on))) return all;
+    if (ask(all, far, multiple_of(unmarked(user.trips), *on))) return all;
     return std::nullopt;
   }
-  if (!same(steps->iteration, times(far, rows)) || !ask(all, far, Index::whole(columns * *near)))
+  if (!same_sum(steps->iteration, multiple_of(far, rows)) ||
+      !ask(all, far, Index::whole(columns * *near)))
     return std::nullopt;
   return all;
 }
