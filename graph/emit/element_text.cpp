@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "graph/emit/mask_text.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/bounds.hpp"
@@ -380,8 +381,7 @@ std::string element_mask(const Plan& plan, const Value& value, const ElementName
     all.push_back(std::move(text));
   }
   for (const meaning::IndexComparison& one : plan.user->places[at(value.tensor)].mask)
-    all.push_back(element_text(plan, one.a, names) + sign_of(one.how) +
-                  element_text(plan, one.b, names));
+    all.push_back(mask_text(plan, one, names));
   if (all.size() == 1) return all[0];
   std::string text;
   for (const std::string& one : all) text += (text.empty() ? "(" : " & (") + one + ")";

@@ -244,7 +244,10 @@ class LoopPrinter {
       allocate(one.name, one.shape, one.type, 1, "  # made before the slots begin");
     for (const auto& [v, product] : plan_.outside)
       for (const auto& one : product.factor)
-        if (one) allocate(one->name, one->shape, one->type, 1, "  # of a product outside the loop");
+        if (one)
+          allocate(
+              one->name, one->shape, one->type, 1,
+              m_.in_loop(v) ? "  # of a product in a branch" : "  # of a product outside the loop");
     tensor_memory();
   }
 

@@ -219,7 +219,9 @@ bool SlotPrinter::needs_fence(int legal_event_op) const {
   if (source < 0 || !plan_.copied_by_threads(m_.values[at(plan_.links.result[at(source)])]))
     return false;
   for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op) {
-    if (p_.ops[at(op)].slot != slot_ || (!is_product(op) && !multiplies_within(op))) continue;
+    // (On Blackwell one in a branch fences before it is issued.)
+    if (p_.ops[at(op)].slot != slot_ || (!is_product(op) && !(hopper() && multiplies_within(op))))
+      continue;
     for (const program::Read& read : p_.ops[at(op)].reads)
       for (const int s : p_.ops[at(source)].writes)
         if (read.storage == s) return true;

@@ -111,7 +111,9 @@ Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& 
     refuse("operand", "a part of a result is used after the loop by " + m_.values[at(v)].id);
   if (!m_.in_loop(one.value)) {
     if (one.value < m_.loop_begin) {
-      if (plan_.resident.contains(one.value) && plan_.outside.empty())
+      if (plan_.resident.contains(one.value) &&
+          std::none_of(plan_.outside.begin(), plan_.outside.end(),
+                       [&](const auto& product) { return !m_.in_loop(product.first); }))
         refuse("operand", "a tile from before the loop is used after it");
       return early(one.value);
     }

@@ -25,9 +25,6 @@ bool SlotPrinter::multiplies_within(int op) const {
 
 Expression SlotPrinter::product_within(int depth, int op, int v, Iteration it) {
   const Value& value = m_.values[at(v)];
-  if (!hopper())
-    refuse("op", "the product " + value.id + " in the branch " + p_.ops[at(op)].id +
-                     " would have to have tensor memory of its own: no text is written");
   for (std::size_t k = 0; k < 2; ++k) {
     const Operand& one = value.operands[k];
     const std::string type = one.value < 0 ? "" : m_.values[at(one.value)].type;
@@ -38,7 +35,7 @@ Expression SlotPrinter::product_within(int depth, int op, int v, Iteration it) {
   of_16_bits();
   const Layout layout = values_.layout_of(v);
   const std::string tile = values_.text_of(layout);
-  if (!register_tile(Target::hopper, layout.rows, layout.columns, warps_))
+  if (hopper() && !register_tile(Target::hopper, layout.rows, layout.columns, warps_))
     refuse("op", "no register layout is known for the product " + value.id);
   const auto in_chain = [&](const Operand& one) { return chain_.contains(one.value); };
   const std::string b =
@@ -46,6 +43,10 @@ Expression SlotPrinter::product_within(int depth, int op, int v, Iteration it) {
   if (b.empty())
     refuse("operand", "the right operand of " + value.id + " must lie in shared memory");
   ensure_ended(depth, op, value, it);
+  if (!hopper()) {
+    tcgen05_within(depth, op, v, b, it);
+    return {plan_.variable[at(v)], layout, "f32"};
+  }
   const std::string name = plan_.variable[at(v)], left = name + "_left";
   std::string a = in_chain(value.operands[0]) ? "" : memory_operand(op, value.operands[0], it);
   const bool moved = a.empty();
@@ -71,6 +72,31 @@ Expression SlotPrinter::product_within(int depth, int op, int v, Iteration it) {
   const std::string list = name + (moved ? ", " + left : "");
   line(depth, list + " = warpgroup_mma_wait(0, deps=[" + list + "])");
   return {name, layout, "f32"};
+}
+
+void SlotPrinter::tcgen05_within(int depth, int op, int v, const std::string& right, Iteration it) {
+  const Value& value = m_.values[at(v)];
+  const ProductOutside& own = plan_.outside.at(v);
+  const std::string &place = use(own.sum), &left = use(own.factor[0]->name);
+  const bool adds = value.operands.size() == 3;
+  if (adds) {
+    const Expression added = operand(op, value.operands[2], it);
+    if (added.layout != values_.layout_of(v) || added.type != "f32")
+      refuse("operand", value.id + " adds to a tile that lies otherwise");
+    line(depth, place + ".store(" + added.text + ")");
+  }
+  line(depth, left + ".store(" + operand(op, value.operands[0], it).text + ")");
+  needs_.fence = true;
+  line(depth, "fence_async_shared()  # what threads wrote is read by the product");
+  line(depth, "tcgen05_mma(" + left + ", " + right + ", " + place +
+                  ", use_acc=" + (adds ? "True" : "False") + ", mbarriers=[" + use(own.ended) +
+                  "])" + size_of(value));
+  const std::string count = iteration_text(it);
+  std::string parity = (count.find(' ') == std::string::npos ? count : "(" + count + ")") + " & 1";
+  if (it.from == Iteration::begin) parity = std::to_string(it.offset % 2);
+  line(depth, "mbarrier.wait(" + use(own.ended) + ", " + parity + ")  # RAW: its sum");
+  line(depth, plan_.variable[at(v)] + " = " + place + ".load(" +
+                  values_.text_of(values_.layout_of(v)) + ")");
 }
 
 void SlotPrinter::outside_product(int v, const std::vector<Expression>& operands) {

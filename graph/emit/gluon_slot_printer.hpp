@@ -288,6 +288,7 @@ class SlotPrinter {
   bool multiplies_within(int op) const;
   /// Step v of op `op`, a product, ended where it stands.
   Expression product_within(int depth, int op, int v, Iteration it);
+  void tcgen05_within(int depth, int op, int v, const std::string& right, Iteration it);
   void outside_wgmma(int value, const std::string& a, const std::string& b, const Expression* sum);
   void outside_tcgen05(int value, const std::string& a, const std::string& b,
                        const Expression* sum);

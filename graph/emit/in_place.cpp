@@ -58,8 +58,9 @@ bool of_neighbours(const Index& places) {
   return step.terms.empty() && step.rest == 1;
 }
 
-/// Does what is stored to one tensor use what is loaded from the other in its iteration?
-bool uses(const Meaning& meaning, int stored, int loaded) {
+}  // namespace
+
+bool stores_what_it_loads(const Meaning& meaning, int stored, int loaded) {
   std::vector<int> open;
   std::set<int> seen;
   for (int v = meaning.loop_begin; v < meaning.after_begin; ++v)
@@ -75,7 +76,7 @@ bool uses(const Meaning& meaning, int stored, int loaded) {
   return false;
 }
 
-bool in_the_loop_alone(const Meaning& meaning, int tensor, Function function) {
+bool moved_in_the_loop(const Meaning& meaning, int tensor, Function function) {
   for (int v = 0; v < static_cast<int>(meaning.values.size()); ++v)
     if (meaning.values[at(v)].tensor == tensor &&
         (!meaning.in_loop(v) || meaning.values[at(v)].function != function))
@@ -83,13 +84,11 @@ bool in_the_loop_alone(const Meaning& meaning, int tensor, Function function) {
   return true;
 }
 
-}  // namespace
-
 bool never_met(const Meaning& meaning, const meaning::UserKernel& user, int loaded, int stored) {
   const auto& shape = meaning.tensors[at(loaded)].shape;
   if (shape.size() != 1 || shape != meaning.tensors[at(stored)].shape || user.around ||
-      user.places[at(stored)].adds || !in_the_loop_alone(meaning, loaded, Function::load) ||
-      !in_the_loop_alone(meaning, stored, Function::store))
+      user.places[at(stored)].adds || !moved_in_the_loop(meaning, loaded, Function::load) ||
+      !moved_in_the_loop(meaning, stored, Function::store))
     return false;
   const auto from = elements(user, loaded), to = elements(user, stored);
   if (!from || !to || !of_neighbours(*from) || !of_neighbours(*to)) return false;
@@ -102,7 +101,7 @@ bool never_met(const Meaning& meaning, const meaning::UserKernel& user, int load
   // In other iterations they are a step or more apart, less what they are in their own.
   const std::int64_t length = shape[0], own = std::abs(apart.rest);
   if (*grows < length + own) return false;
-  return own >= length || (own == 0 && uses(meaning, stored, loaded));
+  return own >= length || (own == 0 && stores_what_it_loads(meaning, stored, loaded));
 }
 
 }  // namespace twill::emit

@@ -30,6 +30,10 @@ class OutsidePlanner {
       if (value.function != Function::product || m_.in_loop(v)) continue;
       if (auto no = one_product(v, value)) return no;
     }
+    for (int op = 0; op < static_cast<int>(plan_.given->ops.size()) && !hopper_; ++op)
+      for (const int v : plan_.links.values[at(op)])
+        if (v != plan_.links.result[at(op)] && m_.values[at(v)].function == Function::product)
+          if (auto no = within(op, v)) return no;
     for (int op = 0; op < static_cast<int>(plan_.given->ops.size()); ++op)
       for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
         if (const int v = plan_.made_factor(op, k); v >= 0 && !plan_.made.contains(v))
@@ -75,6 +79,39 @@ class OutsidePlanner {
       made.sum = names_.make(name + "_tmem", "buffer");
       made.ended = names_.make(name + "_ended", "barrier");
     }
+    plan_.outside[v] = std::move(made);
+    return std::nullopt;
+  }
+
+  /// In a branch of the loop, on Blackwell: its sum has columns of its own, its left factor a
+  /// buffer that the slot's warps write in every iteration. (So they meet before one of them issues
+  /// it, and have read the sum before.)
+  std::optional<Refusal> within(int op, int v) {
+    const Value& value = m_.values[at(v)];
+    const auto refused = [&](const char* rule, const std::string& why) {
+      return Refusal{rule, "the product " + value.id + ", in a branch of the loop, " + why};
+    };
+    const int warps = plan_.warps(plan_.given->ops[at(op)].slot);
+    if (plan_.tiles() || !plan_.counter.empty())
+      return refused("op", "is in a loop over tiles, or in one whose iterations are counted");
+    if (warps < kWarpgroup)
+      return refused("op", "is in a slot of " + std::to_string(warps) + " warps");
+    if ((value.shape[0] != 64 && value.shape[0] != 128) ||
+        !register_tile(plan_.legal.target, value.shape[0], value.shape[1], warps))
+      return refused("op", "has a tile of " + std::to_string(value.shape[0]) + " x " +
+                               std::to_string(value.shape[1]) +
+                               ", for which no register layout is known");
+    const Operand left = value.operands[0];
+    const std::vector<int>& chain = plan_.links.values[at(op)];
+    if (std::find(chain.begin(), chain.end(), left.value) == chain.end() || left.transposed ||
+        left.is_part())
+      return refused("operand", "has a left factor that its slot does not make for it");
+    const Value& from = m_.values[at(left.value)];
+    const std::string& name = plan_.variable[at(v)];
+    ProductOutside made;
+    made.factor[0] = {names_.make(name + "_left_smem", "buffer"), from.shape, from.type, true};
+    made.sum = names_.make(name + "_tmem", "buffer");
+    made.ended = names_.make(name + "_ended", "barrier");
     plan_.outside[v] = std::move(made);
     return std::nullopt;
   }

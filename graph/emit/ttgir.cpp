@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/emit/in_place.hpp"
 #include "graph/emit/kernel_tree.hpp"
 #include "graph/emit/ttgir_build.hpp"
 #include "graph/index.hpp"
@@ -411,6 +412,11 @@ std::variant<GluonKernel, Refusal> emit_ttgir(const program::Program& program,
                                               const EmitOptions& options, int trips) {
   auto emitted = emit_gluon(program, options);
   auto* kernel = std::get_if<GluonKernel>(&emitted);
+  if (kernel != nullptr && options.user != nullptr && program.meaning &&
+      !asked_of_arguments(*program.meaning, *options.user).empty())
+    return Refusal{"ttgir",
+                   "its tiles that are stored to where they were loaded are apart for "
+                   "some arguments alone, of which a host has to ask"};
   if (kernel == nullptr) return emitted;
   if (trips >= kernel->depth && trips >= 0)
     return Refusal{"trips", "a kernel of its own for " + std::to_string(trips) +

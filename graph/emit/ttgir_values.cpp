@@ -401,12 +401,17 @@ Thing Builder::largest(const Expr& call, bool most) {
 
 Thing Builder::chosen(const Expr& call) {
   const Thing which = needed(call, 0, ""), yes = needed(call, 1, ""), no = needed(call, 2, "");
-  const Type truths = type(which);
+  if (which.kind != Thing::value) no_text("a choice by what is known");
+  Type truths = type(which);
+  const bool one = truths.kind == Type::scalar;  // (for all elements)
+  for (const Thing* side : {&yes, &no})
+    if (truths.kind == Type::scalar && side->kind == Thing::value) truths = type(*side);
+  if (truths.kind != Type::tensor) no_text("a choice of numbers");
   Type common = truths;
   common.element = "f32";
-  for (const Thing* one : {&yes, &no})
-    if (one->kind == Thing::value) {
-      const Type of = type(*one);
+  for (const Thing* side : {&yes, &no})
+    if (side->kind == Thing::value) {
+      const Type of = type(*side);
       common.element = of.element;
       if (of.kind != Type::tensor || of.layout->text != truths.layout->text)
         no_text("tiles of different layouts meet");
@@ -414,7 +419,9 @@ Thing Builder::chosen(const Expr& call) {
         common.shape[d] = std::max(common.shape[d], of.shape[d]);
     }
   common.whole = common.shape;
-  const int condition = broadcast(which.id, common.shape);
+  Type flags = common;
+  flags.element = "i1";
+  const int condition = one ? splat(which.id, flags) : broadcast(which.id, common.shape);
   const int a = in_type(yes, common), b = in_type(no, common);
   return Thing::make_value(
       pure("arith.select $0, $1, $2 : " + m_[condition].type.text() + ", " + common.text(),

@@ -270,7 +270,7 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
                                       user.parameters[at(place.parameter)].name};
       // (Those that are loaded come first.)
       for (const int other : one.parts)
-        if (output && !meaning.is_output(other) && !never_met(meaning, user, other, t))
+        if (output && !meaning.is_output(other) && !never_met_where(meaning, user, other, t))
           return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
                                         " is loaded from and stored to"};
       axes.tensor_of[at(t)] = host;
@@ -430,6 +430,13 @@ std::string user_launcher(const std::vector<const Plan*>& plans) {
              ", 0)  # iterations of the loop" + in_one(plan) + "\n";
     passed += "n if n < DEPTH else -1, ";
   }
+  // (Of tiles that are stored to where they were loaded.)
+  for (const Plan* const one : plans)
+    for (const IndexComparison& asked : asked_of_arguments(*one->meaning, *one->user)) {
+      const std::string said = on_host(plan, asked.a) + sign_of(asked.how) + on_host(plan, asked.b);
+      trips += "            if not " + said + ":  # a tile would be loaded before it is stored\n" +
+               "                raise ValueError(\"must be: " + said + "\")\n";
+    }
   return "\n\nBLOCKS = {" + blocks +
          "}  # tiles of the bulk copies\nWARPS = " + std::to_string(plan.launch.first.warps) +
          "  # of the default partition\nCAPABILITY = " +

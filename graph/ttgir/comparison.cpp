@@ -27,6 +27,7 @@ std::string_view predicate_word(const Module& module, const Operation& op) {
 std::optional<std::int64_t> predicate(const Module& module, const Operation& op) {
   const std::string_view word = predicate_word(module, op);
   if (word == "eq" || word == "0") return kEqual;
+  if (word == "ne" || word == "1") return kUnequal;
   if (word == "slt" || word == "2") return kSignedLess;
   if (word == "sle" || word == "3") return kSignedAtMost;
   if (word == "sgt" || word == "4") return kSignedMore;
@@ -42,6 +43,7 @@ std::optional<meaning::IndexComparison::How> how_of(std::int64_t predicate, bool
     case kSignedMore: return truth ? more : at_most;
     case kSignedAtLeast: return truth ? at_least : less;
     case kEqual: return truth ? equal : unequal;
+    case kUnequal: return truth ? unequal : equal;
     default: return std::nullopt;
   }
 }

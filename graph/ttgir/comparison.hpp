@@ -10,8 +10,8 @@
 namespace twill::ttgir {
 
 /// Of the predicates of arith.cmpi, those that have a meaning here, with MLIR's numbers.
-inline constexpr std::int64_t kEqual = 0, kSignedLess = 2, kSignedAtMost = 3, kSignedMore = 4,
-                              kSignedAtLeast = 5;
+inline constexpr std::int64_t kEqual = 0, kUnequal = 1, kSignedLess = 2, kSignedAtMost = 3,
+                              kSignedMore = 4, kSignedAtLeast = 5;
 
 /// "sge" of the custom form, a number of the generic one; nullopt = another one.
 std::optional<std::int64_t> predicate(const Module& module, const Operation& op);

@@ -31,6 +31,15 @@ std::optional<std::int64_t> repeated_number(std::string_view text) {
   return number;
 }
 
+/// 1 where not all of them hold, else 0.
+Index not_all(const std::vector<meaning::IndexComparison>& all) {
+  Index holds = Index::whole(1);
+  for (const meaning::IndexComparison& one : all)
+    holds = holds.kind == Index::number ? compared(one)
+                                        : Index::make(Index::mul, std::move(holds), compared(one));
+  return Index::make(Index::sub, Index::whole(1), std::move(holds));
+}
+
 }  // namespace
 
 ElementPlaces::ElementPlaces(const Module& module, int loop, const IndexValues& indices)
@@ -238,6 +247,14 @@ std::optional<std::vector<meaning::IndexComparison>> ElementPlaces::comparisons(
   if (op.operands.empty()) return std::nullopt;
   auto all = comparisons(op.operands[0], depth + 1);
   if (!all) return std::nullopt;
+  if (op.name == "arith.ori" && op.operands.size() == 2) {
+    // Not where neither holds, each side 1 or 0. (A sum of two flags would be one of one bit.)
+    const auto others = comparisons(op.operands[1], depth + 1);
+    if (!others) return std::nullopt;
+    return std::vector{
+        meaning::IndexComparison{Index::make(Index::mul, not_all(*all), not_all(*others)),
+                                 meaning::IndexComparison::equal, Index::whole(0)}};
+  }
   if (op.name == "arith.andi" && op.operands.size() == 2) {
     auto others = comparisons(op.operands[1], depth + 1);
     if (!others || all->size() + others->size() > kMostComparisons) return std::nullopt;

@@ -71,6 +71,14 @@ std::optional<std::vector<MeaningBuilder::HalfPlane>> MeaningBuilder::comparison
     case kSignedMore: return std::vector{at_least(a, b, 1)};
     case kSignedAtMost: return std::vector{at_least(b, a, 0)};
     case kSignedLess: return std::vector{at_least(b, a, 1)};
+    case kUnequal: {
+      // Of two numbers that no iteration and no place changes: where 1 or 0 is at least 1.
+      if (real || a.row != b.row || a.column != b.column || depends_on(a.begin, Index::iteration) ||
+          depends_on(b.begin, Index::iteration))
+        return std::nullopt;
+      const auto differ = meaning::compared({a.begin, meaning::IndexComparison::unequal, b.begin});
+      return std::vector{HalfPlane{0, 0, Index::make(Index::sub, differ, Index::whole(1))}};
+    }
     default: return std::nullopt;
   }
 }

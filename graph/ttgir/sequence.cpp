@@ -4,6 +4,7 @@
 #include <set>
 
 #include "graph/index.hpp"
+#include "graph/ttgir/branch_condition.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/op_class.hpp"
 
@@ -38,7 +39,8 @@ std::vector<int> loop_sequence(const Module& module, int loop) {
     return all;
   std::vector<bool> scheduled(module.ops.size(), false), nested(module.ops.size(), false);
   for (const int one : module.block(block).ops) {
-    if (module.op(one).name != "scf.for") continue;
+    // (One that runs once or not at all is a branch.)
+    if (module.op(one).name != "scf.for" || branch_condition(module, one) != kNone) continue;
     for (int op = 0; op < static_cast<int>(module.ops.size()); ++op) {
       if (!is_under(module, op, one)) continue;
       if (module.op(op).name == "scf.for") nested[at(one)] = true;

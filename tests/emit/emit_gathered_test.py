@@ -16,7 +16,7 @@ import numpy as np
 CASES = ["experts-gathered-hopper", "experts-gathered-blackwell", "experts-mixed-loads-hopper", "attention-block-sparse-hopper",
          "convolution-forward-hopper", "convolution-forward-hopper:corner", "convolution-weight-gradient-blackwell", "embedding-bag-hopper",
          "experts-mixed-loads-hopper:listed", "experts-mixed-loads-hopper:steps"]
-# What is not loaded is no 0; rows are stored to; a mask asks for one of two.
+# What is not loaded is no 0; rows are stored to; a mask asks for one of two, but not both.
 REFUSED = {"experts-gathered-hopper:other": "cp.async cannot follow", "experts-gathered-hopper:stored": "where the tiles of",
            "experts-gathered-hopper:either": "where the tiles of"}
 # Its ring has 76 copies: in runs of fewer iterations nobody waits for a free one.
@@ -285,7 +285,7 @@ pointers.CHANGES.update({"corner": (r"arith\.constant 9 : i32", "arith.constant 
                          "steps": (r"%w_29 = tt\.descriptor_load %w_desc\[%w_18", STEPS),
                          "listed": (r"%token_10 = tt\.load %token_8", LISTED)})
 pointers.CHANGES.update({"stored": (r"%6 = tt\.splat %y_ptr : !tt\.ptr<bf16>", "%6 = tt.splat %tokens_ptr : !tt.ptr<i32>"),
-                         "either": (r"%x_79 = arith\.andi", "%x_79 = arith.ori")})
+                         "either": (r"%x_79 = arith\.andi", "%x_79 = arith.xori")})
 # A name with one of these changes has another formula.
 CHANGED = {"corner": {"convolution-forward": ConvolutionCorner}, "listed": {"experts-mixed-loads": ExpertsListed},
            "steps": {"experts-mixed-loads": ExpertsOfSteps}}

@@ -398,7 +398,7 @@ def compiled_one(out, path, trips=-1):
         if name == "TRIPS":
             signature[name] = "constexpr"
             continue
-        kind, divisor = types[name]
+        kind, divisor = types[name] if name in types else list(types.values())[k]  # (the text may have renamed it)
         signature[name] = "*" + names[kind[1:]] if kind.startswith("*") else names.get(kind, kind)
         if divisor > 1:
             attributes[(k,)] = [["tt.divisibility", divisor]]

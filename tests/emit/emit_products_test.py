@@ -13,12 +13,12 @@ import emit_around_test as around
 import emit_pointers_test as pointers
 import numpy as np
 
-NAMES = ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled", "few-rows", "scaled-rows", "wide-factors")
+NAMES = ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled", "few-rows", "scaled-rows", "wide-factors", "part-where-any", "ends-alone")
 CASES = [f"{name}-{machine}" for name in NAMES for machine in ("hopper", "blackwell")]
-CASES += ["gemm-int4-hopper", "gemm-int4-blackwell", "gemm-in-branch-hopper"]  # of bench/modules
+# (product-in-branch is gemm-in-branch for Blackwell.)
+CASES += ["gemm-int4-hopper", "gemm-int4-blackwell", "gemm-in-branch-hopper", "product-in-branch"]  # of bench/modules
 # What is loaded behind the loop has been stored there.
-# On Blackwell a product in a branch would have to have tensor memory of its own.
-REFUSED = {"product-in-branch": "tensor memory of its own", "steps-chosen-hopper:stored": "where something has been stored"}
+REFUSED = {"steps-chosen-hopper:stored": "where something has been stored"}
 pointers.CHANGES["stored"] = (r"(= tt\.splat) %v_ptr :", r"\1 %y_ptr :")
 # The slot of the product tells of the next zeros and scales when it has waited for the product.
 IMPLIED = {"gemm-int4-hopper": 1}
@@ -168,6 +168,51 @@ class WideFactors:
         yield off(self.y, self.x.astype(np.float64).T @ self.w.astype(np.float64).T)
 
 
+class PartWhereAny:
+    """part_where_any(x, w, y, z, lengths, K, N): four blocks of 64 rows, two parts of 512 columns of X, the last step ragged; what no
+    length reaches is left as it was."""
+
+    def make(self, n, random):
+        self.k, self.grid = 1024, (4, 2)
+        self.lengths = np.array([max(64 * n - 8, 0), 0, 513, 64 * (15 - n) + 3], np.int32)
+        self.x, self.w = half(random, 256, self.k), half(random, self.k, 64)
+        self.y, self.z = np.full((4, 2, 64, 64), 5, np.float16), np.full((4, 2, 64), 5, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.z, self.lengths, self.k, 64]
+
+    def errors(self):
+        for block, length in enumerate(self.lengths):
+            for part in range(2):
+                there = slice(512 * part, max(512 * part, min(length, 512 * part + 512)))
+                y = self.x[64 * block:64 * block + 64, there].astype(np.float64) @ self.w[there].astype(np.float64)
+                yield off(self.y[block, part], y if length > 512 * part else np.full((64, 64), 5.0))
+                yield off(self.z[block, part], y.max(axis=1) if length > 512 * part else np.full(64, 5.0))
+
+
+class EndsAlone:
+    """ends_alone(x, w, y, lengths, K, N, sink): Y = X W of rows of W before 7, and from a length on but one; of row 5 seven numbers are
+    stored."""
+
+    def make(self, n, random):
+        self.k, self.n, self.sink, self.grid = 64 * n, 128, 7, (2, 2)
+        self.lengths = np.array([max(64 * n - 70, 0), 40], np.int32)
+        self.x, self.w, self.y = half(random, 128, self.k), half(random, self.k, self.n), np.full((128, self.n), 5, np.float16)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.lengths, self.k, self.n, self.sink]
+
+    def errors(self):
+        at = np.arange(self.k)
+        for block, length in enumerate(self.lengths):
+            seen = (at < self.sink) | ((at >= length) & (at != length + 3))
+            rows = slice(64 * block, 64 * block + 64)
+            want = self.x[rows].astype(np.float64) @ np.where(seen[:, None], self.w.astype(np.float64), 0)
+            if block == 0:
+                want[5, self.sink:] = 5
+            yield off(self.y[rows], want)
+
+
 class GemmInBranch:
     """gemm_in_branch(q, h, z, o, T, first): O = the sum over the steps from `first` on of (Q exp(Z)) H, blocks of 64 rows."""
 
@@ -207,9 +252,9 @@ class GemmInt4:
         yield off(self.c, self.a.astype(np.float64) @ weights)
 
 
-ORACLES = {"gemm-in-branch": GemmInBranch, "gemm-int4": GemmInt4, "adapter": Adapter, "chunk-of-state": ChunkOfState, "chunk-beside-itself": ChunkBesideItself, "steps-chosen": StepsChosen,
+ORACLES = {"gemm-in-branch": GemmInBranch, "product-in": GemmInBranch, "gemm-int4": GemmInt4, "adapter": Adapter, "chunk-of-state": ChunkOfState, "chunk-beside-itself": ChunkBesideItself, "steps-chosen": StepsChosen,
            "weight-scaled": WeightScaled, "few-rows": FewRows, "scaled-rows": ScaledRows,
-           "wide-factors": WideFactors}
+           "wide-factors": WideFactors, "part-where-any": PartWhereAny, "ends-alone": EndsAlone}
 
 
 def oracle_of(path):

@@ -152,6 +152,45 @@ def wide_factors(x_ptr, w_ptr, y_ptr, M, K, N, BLOCK_M: tl.constexpr, BLOCK_N: t
     tl.store(y_ptr + row[:, None] * N + column[None, :], acc)
 
 
+@triton.jit
+def part_where_any(x_ptr, w_ptr, y_ptr, z_ptr, lengths_ptr, K, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+                   PART: tl.constexpr, PARTS: tl.constexpr):
+    """Of Y = X W for each block of rows what PART of the columns of X give, and the largest of each row: stored where the block's
+    length reaches that part, by a loop that runs once or not at all."""
+    block, part = tl.program_id(0), tl.program_id(1)
+    row, column, k = tl.arange(0, BLOCK_M), tl.arange(0, BLOCK_N), tl.arange(0, BLOCK_K)
+    length, first = tl.load(lengths_ptr + block), part * PART
+    left = tl.minimum(length, first + PART) - first
+    steps = tl.where(left <= 0, 0, left + BLOCK_K - 1) // BLOCK_K
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for step in range(0, steps):
+        at = first + step * BLOCK_K + k
+        x = tl.load(x_ptr + (block * BLOCK_M + row)[:, None] * K + at[None, :])
+        w = tl.load(w_ptr + at[:, None] * N + column[None, :], mask=at[:, None] < length, other=0.0)
+        acc = tl.dot(x, w, acc)
+    some = tl.where(steps == 0, 0, 1)
+    place = (block * PARTS + part) * BLOCK_M + row
+    for _ in range(0, some):
+        tl.store(y_ptr + place[:, None] * BLOCK_N + column[None, :], acc.to(tl.float16))
+        tl.store(z_ptr + place, tl.max(acc, 1))
+
+
+@triton.jit
+def ends_alone(x_ptr, w_ptr, y_ptr, lengths_ptr, K, N, sink, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """Y = X W of those rows of W that come before the first `sink`, or behind a length that each block of rows has: a mask with "or"."""
+    row = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    column, k = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N), tl.arange(0, BLOCK_K)
+    length = tl.load(lengths_ptr + tl.program_id(0))
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for start in range(0, K, BLOCK_K):
+        at = start + k
+        seen = (at < sink) | ((at >= length) & (at != length + 3))
+        x = tl.load(x_ptr + row[:, None] * K + at[None, :])
+        w = tl.load(w_ptr + at[:, None] * N + column[None, :], mask=seen[:, None], other=0.0)
+        acc = tl.dot(x, w, acc)
+    tl.store(y_ptr + row[:, None] * N + column[None, :], acc.to(tl.float16), mask=(row[:, None] != 5) | (column[None, :] < sink))
+
+
 CASES = [  # kernel, its signature, its constants
     (adapter, "x_ptr=*fp16:16, w_ptr=*fp16:16, a_ptr=*fp16:16, b_ptr=*fp16:16, y_ptr=*fp16:16, rows=i32, K=i32:16, N=i32:16, scale=fp32",
      dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64, RANK=32)),
@@ -168,6 +207,10 @@ CASES = [  # kernel, its signature, its constants
      dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (wide_factors, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, M=i32:16, K=i32:16, N=i32:16",
      dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=32)),
+    (part_where_any, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, z_ptr=*fp32:16, lengths_ptr=*i32, K=i32:16, N=i32:16",
+     dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64, PART=512, PARTS=2)),
+    (ends_alone, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, lengths_ptr=*i32, K=i32:16, N=i32:16, sink=i32",
+     dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
 ]
 
 

@@ -187,6 +187,25 @@ TEST_CASE("rows that are computed by divisions, under masks") {
   });
 }
 
+TEST_CASE("a mask lets through what one of two comparisons does, or both of two") {
+  // ends_alone(x, w, y, lengths, K, N, sink)
+  const ModuleMeaning of = meaning_of(text_of_file("ends-alone-hopper"));
+  CHECK(of.kernel.incomplete.empty());
+  CHECK(without_place(of) == 0);
+  Launch launch;
+  const std::int64_t columns = 128, sink = 7, length = 90;
+  launch.arguments = {0, 0, 0, 0, 256, columns, sink};
+  launch.loaded = {length};
+  launch.memory[{3, 0}] = length;
+  check_places(place_behind(of, 1), launch, 64, 64, 4, [&](auto r, auto c, auto i) {
+    const std::int64_t at = 64 * i + r;
+    return std::pair(at * columns + c, at < sink || (at >= length && at != length + 3));
+  });
+  check_places(place_behind(of, 2), launch, 64, 64, 1, [&](auto r, auto c, auto) {
+    return std::pair(r * columns + c, r != 5 || c < sink);
+  });
+}
+
 TEST_CASE("an unrolled loop gathers in each copy of an iteration what that one does") {
   const ModuleMeaning whole = meaning_of(text_of_file("convolution-forward-hopper"));
   const ModuleMeaning of = unrolled(whole, 2);
@@ -224,8 +243,8 @@ TEST_CASE("what is not known to be the same whenever it is loaded is no place") 
             "%6 = tt.splat %y_ptr : !tt.ptr<bf16> -> tensor<64x1x!tt.ptr<bf16>, #blocked2>",
             "%6 = tt.splat %tokens_ptr : !tt.ptr<i32> -> tensor<64x1x!tt.ptr<bf16>, #blocked2>") >
         0);
-  // A mask of another form: either of two.
-  CHECK(unplaced("%x_79 = arith.andi", "%x_79 = arith.ori") > 0);
+  // A mask of another form: one of two but not the other.
+  CHECK(unplaced("%x_79 = arith.andi", "%x_79 = arith.xori") > 0);
   // A loop's own number that is the same in all iterations.
   const std::string sparse = text_of_file("attention-block-sparse-hopper");
   CHECK(without_place(meaning_of(replaced(sparse, "%columns_32 = tt.addptr %columns_22, %i :",

@@ -1,0 +1,67 @@
+// Which stores stand behind a loop, some in a branch (meaning_builder.hpp).
+#include <algorithm>
+
+#include "graph/index.hpp"
+#include "graph/ttgir/branch_condition.hpp"
+#include "graph/ttgir/meaning_builder.hpp"
+
+namespace twill::ttgir {
+
+void MeaningBuilder::stores_after() {
+  const auto& ops = m_.block(m_.op(loop_).block).ops;
+  const auto loop = std::find(ops.begin(), ops.end(), loop_);
+  // Of a sequence each loop has what stands between it and the next one.
+  for (auto op = ops.begin(); op != loop && (!in_sequence() || loop_ == sequence_.front()); ++op)
+    if (class_of(m_.op(*op)) == OpClass::store && stored_later(*op)) store_after(*op);
+  for (auto op = loop + 1; op != ops.end(); ++op) {
+    if (std::find(sequence_.begin(), sequence_.end(), *op) != sequence_.end()) break;
+    if (m_.op(*op).name == "scf.if" || branch_condition(m_, *op) != kNone) stores_in_branch(*op);
+    if (class_of(m_.op(*op)) == OpClass::store) store_made_here(*op);
+  }
+}
+
+void MeaningBuilder::store_made_here(int index) {
+  const Operation& store = m_.op(index);
+  if (worked_on_here(index))
+    store_after(index);
+  else if (kernel_.incomplete.empty())
+    kernel_.incomplete = std::string(store.name) + " of line " + std::to_string(store.line) +
+                         " stores what another loop or a branch makes";
+}
+
+/// A branch behind the loop that does nothing but store, or nothing: its condition is a bound of
+/// each of its stores. (One that makes something is read by who uses it.)
+void MeaningBuilder::stores_in_branch(int index) {
+  const Operation& branch = m_.op(index);
+  const auto ops_of = [&](int region) {
+    std::vector<int> ops;
+    for (const int block : m_.regions[at(region)].blocks)
+      ops.insert(ops.end(), m_.block(block).ops.begin(), m_.block(block).ops.end());
+    return ops;
+  };
+  for (std::size_t side = 0; side < branch.regions.size(); ++side)
+    for (const int op : ops_of(branch.regions[side])) {
+      if (class_of(m_.op(op)) != OpClass::store) continue;
+      if (side == 0 && branch_behind(op) == index)
+        store_made_here(op);
+      else if (kernel_.incomplete.empty())
+        kernel_.incomplete = std::string(m_.op(op).name) + " of line " +
+                             std::to_string(m_.op(op).line) + " is in a branch that is not read";
+    }
+}
+
+/// The branch in the loop's block, behind the loop, that an op stands in: one that makes nothing
+/// and is entered where half-planes say so. kNone = it stands in none.
+int MeaningBuilder::branch_behind(int op) const {
+  const int branch = m_.parent(op);
+  const int condition = branch == kNone ? kNone : branch_condition(m_, branch);
+  if (condition == kNone) return kNone;
+  const auto& ops = m_.block(m_.op(loop_).block).ops;
+  const auto loop = std::find(ops.begin(), ops.end(), loop_);
+  if (std::find(loop, ops.end(), branch) == ops.end()) return kNone;
+  const auto& entered = m_.regions[at(m_.op(branch).regions[0])].blocks;
+  if (entered.size() != 1 || m_.op(op).block != entered[0]) return kNone;
+  return half_planes(condition) ? branch : kNone;
+}
+
+}  // namespace twill::ttgir
