@@ -69,11 +69,11 @@ int told(const ProgramResult& result, bool quiet) {
   if (!quiet)
     for (const std::string& remark : result.remarks) std::cerr << remark << "\n";
   if (result.made) return kDone;
+  const bool none = result.missing == Missing::schedule && result.status == Status::infeasible;
   std::cerr << "twill: " << (result.missing == Missing::schedule ? "" : "no program: ")
-            << result.why << "\n";
+            << result.why << (none ? "; twill explain says what clashes" : "") << "\n";
   if (result.missing == Missing::defect) return kInternal;
-  const bool open = result.missing == Missing::schedule && result.status != Status::infeasible;
-  return open ? kStopped : kNo;
+  return result.missing == Missing::schedule && !none ? kStopped : kNo;
 }
 
 ProgramResult given_program(const MakeFlags& flags, const ProgramSource& source) {
