@@ -23,6 +23,7 @@ constexpr int kForcedTries = 4;  // and where others make way
 constexpr Cycle kCostUnit = 1'000'000;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kPasses = 3;      // ops placed for one of the loop, from nothing
+constexpr std::int64_t kMorePasses = 6;  // the same, once there is a schedule
 constexpr std::int64_t kNearPasses = 1;  // the same, near a schedule
 constexpr std::int64_t kNearCost = 8;    // to begin near one costs this share of a pass
 constexpr int kFailures = 4, kMostFailures = 400;
@@ -39,9 +40,12 @@ class ListScheduler {
     orders_ = {height_order(p_), swing_order(p_, low_)};
     for (Cycle above = 0; !best_ && left_ > 0; above = std::max(2 * above, low_ / 64 + 1)) {
       const Cycle ii = std::min(most, low_ + above);
-      at_interval(ii);
+      at_interval(ii, kPasses);
       if (ii == most) break;
     }
+    // Half way to the bound, as long as that is easy: the first one can be far from it.
+    while (best_ && left_ > 0 && best_->initiation_interval > low_)
+      if (!at_interval(low_ + (best_->initiation_interval - low_) / 2, kMorePasses)) break;
     near_best();
     return best_;
   }
@@ -70,10 +74,10 @@ class ListScheduler {
     }
   }
 
-  bool at_interval(Cycle ii) {
+  bool at_interval(Cycle ii, std::int64_t passes) {
     for (const auto& order : orders_) {
       if (left_ <= 0) return false;
-      if (auto found = Attempt(*this, ii, order).run(kPasses); found && accept(*found)) return true;
+      if (auto found = Attempt(*this, ii, order).run(passes); found && accept(*found)) return true;
     }
     return false;
   }
