@@ -114,6 +114,7 @@ class Hard {
       hidden.problem = loop.problem.name;
       hidden.problem_sha256 = sha256(problem_text(loop.problem));
       hidden.status = Status::feasible;
+      hidden.stages = "complete";
       hidden.schedule = loop.schedule;
       write_file(
           (std::filesystem::path(flags_.folder) / (loop.problem.name + ".schedule.json")).string(),

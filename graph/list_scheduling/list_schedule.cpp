@@ -7,6 +7,7 @@
 
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/tighten.hpp"
+#include "graph/divide.hpp"
 #include "graph/index.hpp"
 #include "graph/list_scheduling/list_order.hpp"
 #include "graph/list_scheduling/partial_schedule.hpp"
@@ -17,12 +18,15 @@
 namespace twill {
 namespace {
 
-constexpr int kTries = 12;        // places on a slot that are tried for an op
-constexpr int kForcedTries = 4;   // and where others make way
-constexpr Cycle kFinest = 1'000;  // of the bound: smaller steps are not made
+constexpr int kTries = 12;       // places on a slot that are tried for an op
+constexpr int kForcedTries = 4;  // and where others make way
 constexpr Cycle kCostUnit = 1'000'000;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kFirstPasses = 3, kPatience = 6;
+constexpr std::int64_t kPasses = 3;      // ops placed for one of the loop, from nothing
+constexpr std::int64_t kMorePasses = 6;  // the same, once there is a schedule
+constexpr std::int64_t kNearPasses = 1;  // the same, near a schedule
+constexpr std::int64_t kNearCost = 8;    // to begin near one costs this share of a pass
+constexpr int kFailures = 4, kMostFailures = 400;
 
 class ListScheduler {
  public:
@@ -36,27 +40,44 @@ class ListScheduler {
     orders_ = {height_order(p_), swing_order(p_, low_)};
     for (Cycle above = 0; !best_ && left_ > 0; above = std::max(2 * above, low_ / 64 + 1)) {
       const Cycle ii = std::min(most, low_ + above);
-      at_interval(ii);
+      at_interval(ii, kPasses);
       if (ii == most) break;
     }
-    // Below the best: steps that become smaller where nothing is found, then with more patience.
-    for (passes_ = kPatience; best_ && left_ > 0;
-         passes_ = std::min(2 * passes_, options_.effort)) {
-      Cycle step = (best_->initiation_interval - low_ + 1) / 2;
-      if (step <= low_ / kFinest) break;
-      while (left_ > 0 && step > low_ / kFinest) {
-        const Cycle ii = best_->initiation_interval - step;
-        if (ii < low_ || !at_interval(ii)) step /= 2;
-      }
-    }
+    // Half way to the bound, as long as that is easy: the first one can be far from it.
+    while (best_ && left_ > 0 && best_->initiation_interval > low_)
+      if (!at_interval(low_ + (best_->initiation_interval - low_) / 2, kMorePasses)) break;
+    near_best();
     return best_;
   }
 
  private:
-  bool at_interval(Cycle ii) {
+  std::int64_t ops() const { return static_cast<std::int64_t>(p_.ops.size()); }
+
+  // Below the best, near it: by as much as the last time, less after some failures. (From nothing
+  // again and again, many more ops are placed for less: bench/results/hard.md.)
+  void near_best() {
+    if (!best_) return;
+    Cycle step = (best_->initiation_interval - low_ + 1) / 2;
+    for (int failures = 0; left_ > 0 && failures < kMostFailures;) {
+      const Cycle before = best_->initiation_interval;
+      if (before <= low_) return;
+      step = std::clamp<Cycle>(step, 1, before - low_);
+      Attempt attempt(*this, before - step, orders_[at(failures % 2)]);
+      attempt.begin_near(*best_, random_.range(0, before - 1));
+      left_ -= ops() / kNearCost + 1;
+      if (const auto found = attempt.run(kNearPasses); found && accept(*found)) {
+        failures = 0;
+        step = before - best_->initiation_interval;
+      } else if (++failures % kFailures == 0) {
+        step /= 2;
+      }
+    }
+  }
+
+  bool at_interval(Cycle ii, std::int64_t passes) {
     for (const auto& order : orders_) {
       if (left_ <= 0) return false;
-      if (auto found = Attempt(*this, ii, order).run(); found && accept(*found)) return true;
+      if (auto found = Attempt(*this, ii, order).run(passes); found && accept(*found)) return true;
     }
     return false;
   }
@@ -92,9 +113,31 @@ class ListScheduler {
       for (std::size_t i = 0; i < order.size(); ++i) rank_[at(order[i])] = i;
     }
 
-    std::optional<Schedule> run() {
-      // As many ops as that are placed for one of the loop.
-      std::int64_t left = all_.passes_ * static_cast<std::int64_t>(p_.ops.size());
+    // In the place of nothing, a schedule of a longer interval: what begins at the end of its
+    // period is cut out (the period begins at the residue `origin`), the rest stays where it is in
+    // the period. What is cut out, and what clashes now, is placed again.
+    void begin_near(const Schedule& schedule, Cycle origin) {
+      const Cycle before = schedule.initiation_interval;
+      std::vector<int> in_time = std::exchange(pool_, {});
+      std::sort(in_time.begin(), in_time.end(), [&](int a, int b) {
+        return std::pair(schedule.start[at(a)], a) < std::pair(schedule.start[at(b)], b);
+      });
+      for (const int v : in_time) {
+        const Cycle start = schedule.start[at(v)] - origin, row = mod(start, before);
+        if (row < state_.ii()) {
+          state_.place(v, schedule.warp[at(v)], floor_divide(start, before) * state_.ii() + row);
+          if (!state_.clash()) continue;
+          state_.remove(v);
+        }
+        pool_.push_back(v);
+      }
+      std::sort(pool_.begin(), pool_.end(),
+                [&](int a, int b) { return rank_[at(a)] > rank_[at(b)]; });
+    }
+
+    // As many ops as that are placed for one of the loop.
+    std::optional<Schedule> run(std::int64_t passes) {
+      std::int64_t left = passes * all_.ops();
       while (!pool_.empty()) {
         --all_.left_;
         if (--left < 0 || all_.left_ < 0) return std::nullopt;
@@ -252,7 +295,7 @@ class ListScheduler {
   const ListScheduleOptions& options_;
   SplitMix64 random_;
   Cycle low_;
-  std::int64_t left_ = 0, passes_ = kFirstPasses;
+  std::int64_t left_ = 0;
   std::vector<std::vector<int>> orders_;
   std::optional<Schedule> best_;
 };

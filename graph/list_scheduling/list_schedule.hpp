@@ -4,6 +4,7 @@
 // there is room; where there is none, others make way and are placed again. Who makes way is chosen
 // as by Nagata and Braysy, "A powerful route minimization heuristic for the vehicle routing problem
 // with time windows" (2009): an op that found no room counts for more from then on.
+// Smaller intervals begin from the best schedule so far, with a window of its period cut out.
 #pragma once
 
 #include <cstdint>
