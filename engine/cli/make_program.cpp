@@ -68,7 +68,7 @@ void warn(const ProgramSource& source, bool quiet) {
 int told(const ProgramResult& result, bool quiet) {
   if (!quiet)
     for (const std::string& remark : result.remarks) std::cerr << remark << "\n";
-  if (result.made) return kDone;
+  if (result.made || result.missing == Missing::text) return kDone;
   const bool none = result.missing == Missing::schedule && result.status == Status::infeasible;
   std::cerr << "twill: " << (result.missing == Missing::schedule ? "" : "no program: ")
             << result.why << (none ? "; twill explain says what clashes" : "") << "\n";

@@ -39,7 +39,8 @@ ProgramResult given_program(const MakeFlags& flags, const ProgramSource& source)
 /// Says on standard error what was odd in a module, as an op that nobody knows.
 void warn(const ProgramSource& source, bool quiet);
 
-/// Says on standard error what there is to say of a program, and what is missing; the exit code.
+/// Says on standard error what there is to say of a program, and what is missing but a text; the
+/// exit code.
 int told(const ProgramResult& result, bool quiet);
 
 /// The program, accepted by the judge and compared with its schedule; or the exit code, where what

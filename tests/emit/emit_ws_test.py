@@ -49,6 +49,9 @@ LOOPS = [case.split(":")[0] for case in emit_loops_test.CASES]  # several loops,
 PASSES = ("make_ttir", "make_ttgir", "gluon_to_ttgir")
 
 
+ONE_LOOP = "of these only Gluon is written"  # why a function of several loops has no TTGIR
+
+
 class Refused(Exception):
     """Twill wrote nothing, with exit code 2."""
 
@@ -236,6 +239,9 @@ def main():
             try:
                 facts, wrong = compare(twill, source, gluon_compile, folder)
             except Refused as no:
+                if ONE_LOOP in str(no):  # (as the module's own test in emit_loops_test.py has it)
+                    print(f"{name}: refused, as functions of several loops are", flush=True)
+                    continue
                 facts, wrong = None, f"refused: {no}"
             except Exception as error:  # whatever the compiler says is what we want to see
                 facts, wrong = None, f"{type(error).__name__}: {str(error)[:600]}"
