@@ -15,6 +15,7 @@
 #include "graph/bounds/bounds.hpp"
 #include "graph/error.hpp"
 #include "graph/io/file.hpp"
+#include "graph/io/json_text.hpp"
 #include "graph/problem_io.hpp"
 
 namespace twill::bench {

@@ -22,10 +22,10 @@ constexpr int kTries = 12;       // places on a slot that are tried for an op
 constexpr int kForcedTries = 4;  // and where others make way
 constexpr Cycle kCostUnit = 1'000'000;
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kPasses = 3;      // ops placed for one of the loop, from nothing
-constexpr std::int64_t kMorePasses = 6;  // the same, once there is a schedule
-constexpr std::int64_t kNearPasses = 1;  // the same, near a schedule
-constexpr std::int64_t kNearCost = 8;    // to begin near one costs this share of a pass
+constexpr std::int64_t kFirstPasses = 3;  // ops placed for one of the loop, from nothing
+constexpr std::int64_t kMorePasses = 6;   // the same, once there is a schedule
+constexpr std::int64_t kNearPasses = 1;   // the same, near a schedule
+constexpr std::int64_t kNearCost = 8;     // to begin near one costs this share of a pass
 constexpr int kFailures = 4, kMostFailures = 400;
 
 class ListScheduler {
@@ -40,7 +40,7 @@ class ListScheduler {
     orders_ = {height_order(p_), swing_order(p_, low_)};
     for (Cycle above = 0; !best_ && left_ > 0; above = std::max(2 * above, low_ / 64 + 1)) {
       const Cycle ii = std::min(most, low_ + above);
-      at_interval(ii, kPasses);
+      at_interval(ii, kFirstPasses);
       if (ii == most) break;
     }
     // Half way to the bound, as long as that is easy: the first one can be far from it.
