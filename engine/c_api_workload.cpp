@@ -27,8 +27,6 @@ twill::KernelOptions kernel_options(const char* to, int for_trips) {
 
 /// With what it computes.
 twill::ProgramSource program_source_of(const twill_workload& workload, bool sequence = false) {
-  if (workload.choose_registers != 0)
-    refuse("workload.choose_registers", "not 0", "a kernel has the machine file's counts");
   if (workload.for_triton != 0)
     refuse("workload.for_triton", "not 0", "a kernel is no module for Triton's passes");
   twill::ProgramSource source =
@@ -52,7 +50,11 @@ twill::ProgramSource program_source_of(const twill_workload& workload, bool sequ
 twill::ProgramSource whole_function_of(const twill_workload& workload) {
   twill::ProgramSource source = program_source_of(workload);
   if (!is_module(workload) || workload.loop >= 0) return source;
-  for (const int loop : module_of(workload, false).sequence()) {
+  const std::vector<int> loops = module_of(workload, false).sequence();
+  if (!loops.empty() && workload.choose_registers != 0)
+    refuse("workload.choose_registers", "not 0",
+           "is for one loop; the function is several, which share their registers");
+  for (const int loop : loops) {
     twill_workload one = workload;
     one.loop = loop;
     source.sequence.push_back(program_source_of(one, true));

@@ -52,8 +52,8 @@ Made with_schedule(const MakeFlags& flags, const std::function<Made(const MakeFl
   const auto say = [&](const std::string& name) {
     if (flags.quiet) return;
     std::cerr << (text      ? "no kernel as it is (" + result_of(*first).why + ")"
-                  : refused ? "no layout can hold it with the machine file's registers"
-                            : "it has no schedule (proved) with the machine file's registers")
+                  : refused ? "no layout can hold it as it is"
+                            : "it has no schedule as it is (proved)")
               << ": made with " << name << "\n";
   };
   std::optional<std::pair<std::string, Made>> without_text;
@@ -65,7 +65,10 @@ Made with_schedule(const MakeFlags& flags, const std::function<Made(const MakeFl
       continue;
     }
     const Missing missing = result_of(*made).missing;
-    if (missing == Missing::schedule) continue;
+    if (missing == Missing::schedule) {
+      if (result_of(*made).status == Status::infeasible) continue;
+      break;  // stopped by the caller or a limit
+    }
     if (missing == Missing::nothing) {
       say(name);
       return std::move(*made);

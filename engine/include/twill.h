@@ -418,10 +418,11 @@ twill_result twill_program_emit(const twill_program* program, const char* to, in
                                 twill_report** report);
 /* As `twill emit`: the best schedule of a workload, and others where its program cannot be emitted
  * (twill_emit.hpp), as the source text of a kernel in *report. `program` is the one of the text;
- * its error text says what went wrong, and *report is then NULL. A workload with choose_registers
- * or for_triton is bad input. TWILL_REFUSED where there is no schedule, no program or no text; in
- * the last case `program` is the one that is refused. Of a function of several loops that are
- * written together, which is so where workload.loop names none, it is the last one's. */
+ * its error text says what went wrong, and *report is then NULL. A workload with for_triton is bad
+ * input, as is one with choose_registers whose function is several loops. TWILL_REFUSED where there
+ * is no schedule, no program or no text; in the last case `program` is the one that is refused; no
+ * other registers or sub-tiles are tried, as the command does. Of a function of several loops that
+ * are written together, which is so where workload.loop names none, it is the last one's. */
 twill_result twill_workload_emit(const twill_workload* workload, const twill_options* options,
                                  const char* to, int for_trips, twill_program** program,
                                  twill_report** report);

@@ -130,12 +130,19 @@ TEST_CASE("what cannot be emitted says why") {
   refused(nullptr, -1, "gluon, cuda, ttgir-ws or tilelang");
   refused("cuda", 2, "for-trips");
   refused("ttgir-ws", -2, "for_trips");
-  gemm.choose_registers = 1;
-  refused("cuda", -1, "choose_registers");
-  gemm.choose_registers = 0;
   gemm.for_triton = 1;
   refused("cuda", -1, "for_triton");
   gemm.for_triton = 0;
+  // Chosen registers are those of one loop.
+  gemm.choose_registers = 1;
+  Handles split;
+  CHECK(twill_workload_emit(&gemm, nullptr, "cuda", -1, &split.program, &split.report) == TWILL_OK);
+  const std::string loops =
+      twill::read_file(TWILL_TEST_DATA "/ttgir/attention-causal-two-loops-hopper.ttgir");
+  gemm.input = loops.c_str();
+  gemm.machine = nullptr;
+  refused("gluon", -1, "share their registers");
+  gemm.choose_registers = 0;
 
   // The kernel file does not say what its ops compute.
   gemm.input = "figure-1";
