@@ -1,4 +1,5 @@
 // A kernel as source text: the best schedule whose program can be emitted.
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -62,6 +63,10 @@ bool refused_for_room(const EmittedText& emitted) {
   const auto* no = std::get_if<program::Refusal>(&emitted);
   return no != nullptr && no->needs_shared;
 }
+
+/// Of each search but the first: a schedule that is asked for more than the best one can be hard to
+/// prove the shortest, and is only written where it is found. Counted: the same answer everywhere.
+constexpr std::int64_t kConflictsOfWay = 5'000;
 
 /// A module's loop is a chain of many small ops, and a schedule of least I may have them on any
 /// slot: fewest hand-overs first, then fewest results that cross slots, then none of registers.
@@ -219,7 +224,9 @@ class KernelSearch {
 
   /// Solved again with more asked of the schedule. What satisfies that satisfies the problem as it
   /// is, too; so it is as good as the first one if I and L are, else feasible with its bound.
-  void try_way(const ProgramOptions& way) {
+  void try_way(ProgramOptions way) {
+    std::int64_t& limit = way.search.conflict_limit;
+    limit = limit > 0 ? std::min(limit, kConflictsOfWay) : kConflictsOfWay;
     ProgramResult again = best_program(source_, way, stop_);
     if (!again.made || (first_.module_meaning && !again.made->module_meaning)) return;
     MadeProgram& now = *again.made;

@@ -13,6 +13,25 @@
 namespace twill::cli {
 namespace {
 
+/// Of each search where the caller sets no limit: seconds. A schedule is for a compiler, which has
+/// to have one even where it is hard to prove that none is shorter.
+constexpr std::int64_t kDefaultConflicts = 50'000;
+
+/// What a limit has left open in a schedule that a program is made of; "" = nothing.
+std::string left_open(const Solution& solution) {
+  if (!cut_short(solution.stop)) return "";
+  const Schedule& found = *solution.schedule;
+  const auto of = [](const char* name, Cycle value, Cycle bound) {
+    const std::string text = std::string(name) + " = " + std::to_string(value);
+    return text + (bound >= value ? ", proved the least" : ", at least " + std::to_string(bound));
+  };
+  std::string text =
+      stop_text(solution) + ": " + of("I", found.initiation_interval, solution.ii_lower_bound);
+  if (solution.ii_lower_bound >= found.initiation_interval)
+    text += "; " + of("L", found.length, solution.length_lower_bound);
+  return text + (solution.stop == Stop::conflict_limit ? " (--conflict-limit 0: none)" : "");
+}
+
 /// The program of a schedule file, for the layout that it is for.
 ProgramResult read_given(const MakeFlags& flags, const ProgramSource& source) {
   if (flags.schedule == "-" && (flags.work.input == "-" || flags.work.machine == "-"))
@@ -58,7 +77,11 @@ ProgramSource load_source(const MakeFlags& flags) {
 }
 
 ProgramOptions program_options(const MakeFlags& flags) {
-  return {flags.search.options(), flags.derive(), 0};
+  Options search = flags.search.options();
+  // (Who says how long it may take means that.)
+  if (search.time_limit > 0 && search.conflict_limit == kDefaultConflicts)
+    search.conflict_limit = 0;
+  return {search, flags.derive(), 0};
 }
 
 void warn(const ProgramSource& source, bool quiet) {
@@ -68,6 +91,8 @@ void warn(const ProgramSource& source, bool quiet) {
 int told(const ProgramResult& result, bool quiet) {
   if (!quiet)
     for (const std::string& remark : result.remarks) std::cerr << remark << "\n";
+  const std::string open = result.made && !quiet ? left_open(result.made->solution) : "";
+  if (!open.empty()) std::cerr << "twill: " << open << "\n";
   if (result.made || result.missing == Missing::text) return kDone;
   const bool none = result.missing == Missing::schedule && result.status == Status::infeasible;
   std::cerr << "twill: " << (result.missing == Missing::schedule ? "" : "no program: ")
@@ -97,6 +122,7 @@ void MakeFlags::add_to(CLI::App& app) {
   work.add_to(app);
   app.add_option("SCHEDULE", schedule, "Schedule file of it; without one it is solved first");
   using enum SearchOption;
+  search.search.conflict_limit = kDefaultConflicts;
   search.add_to(app, {stages, handover, goals, ii, engine, encoding, threads, seed, time_limit,
                       conflict_limit, memory});
   app.add_option(

@@ -126,6 +126,8 @@ class Builder {
   /// Per op and copy: the node that takes its operands, and the one that gives its results.
   std::map<std::pair<int, int>, std::size_t> first_, last_;
   std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> edge_index_;
+  /// By nodes: is what one hands to the other only what a product in registers adds to?
+  std::map<std::pair<std::size_t, std::size_t>, bool> only_added_to_;
   /// Per edge of the kernel: does it order accesses of a buffer and hand no value on?
   std::vector<bool> orders_;
   std::vector<std::vector<std::size_t>> value_users_;  ///< per node, before buffers' edges

@@ -126,6 +126,8 @@ void Builder::add_uses(int index) {
         const bool same =
             value == accumulator && class_of(m_.op(out_.nodes[source.node].op)) == OpClass::mma;
         add_edge(source.node, node, distance, same);
+        bool& alone = only_added_to_.try_emplace({source.node, node}, true).first->second;
+        alone = alone && value == accumulator;
       }
     }
   }
@@ -253,12 +255,15 @@ void Builder::add_buffer_edges(const Buffer& buffer) {
   }
 }
 
-/// Asynchronous readers read while they execute: what they read stays live that long.
+/// Asynchronous readers read while they execute: what they read stays live that long. Not what a
+/// product in registers adds to: from its issue on those registers are its result's.
 void Builder::add_holds() {
   std::vector<Cycle> occupancy(out_.kernel.ops.size(), -1);
   for (KernelEdge& edge : out_.kernel.edges) {
     const NodeInfo& info = out_.nodes[edge.to];
     if (edge.distance != 0 || edge.accumulate || !is_async(edge.to)) continue;
+    const auto added_to = only_added_to_.find({edge.from, edge.to});
+    if (added_to != only_added_to_.end() && added_to->second) continue;
     if (class_of(m_.op(info.op)) == OpClass::load || class_of(m_.op(info.op)) == OpClass::copy)
       continue;
     Cycle& cycles = occupancy[edge.to];
