@@ -60,6 +60,26 @@ class Cutter {
   bool tiles_;
 };
 
+/// Waits in their new places.
+void move_waits(std::vector<Item>& items, const std::vector<EarlierWait>& earlier) {
+  for (const EarlierWait& one : earlier) {
+    const auto from = std::find_if(items.begin(), items.end(), [&](const Item& item) {
+      return item.is_wait && item.index == one.wait;
+    });
+    Item moved = *from;
+    items.erase(from);
+    if (one.before < 0) {
+      --moved.lag;
+      items.push_back(moved);
+      continue;
+    }
+    const auto to = std::find_if(items.begin(), items.end(), [&](const Item& item) {
+      return !item.is_wait && item.index == one.before;
+    });
+    items.insert(to, moved);
+  }
+}
+
 }  // namespace
 
 int CutCode::position(int op) const {
@@ -72,7 +92,8 @@ int CutCode::lag(int op) const {
   return items[at(position(op))].lag;
 }
 
-CutCode cut_code(const program::Program& program, int slot, int cut, bool tiles) {
+CutCode cut_code(const program::Program& program, int slot, int cut, bool tiles,
+                 const std::vector<EarlierWait>& earlier) {
   CutCode cut_code;
   std::vector<Item>& items = cut_code.items;
   for (int v = 0; v < static_cast<int>(program.ops.size()); ++v) {
@@ -85,6 +106,7 @@ CutCode cut_code(const program::Program& program, int slot, int cut, bool tiles)
   // What is before the cut is done a period earlier.
   for (int k = 0; k < cut; ++k) --items[at(k)].lag;
   std::rotate(items.begin(), items.begin() + cut, items.end());
+  move_waits(items, earlier);
   const auto by_lag = [](const Item& a, const Item& b) { return a.lag < b.lag; };
   const int first = std::min_element(items.begin(), items.end(), by_lag)->lag;
   for (Item& item : items) item.lag -= first;

@@ -22,11 +22,21 @@ struct CutCode {
   int lag(int op) const;       ///< of an op of this slot
 };
 
+/// A wait that is to stand earlier than the program says, which is right where it is for something
+/// that its own slot has issued before that place.
+struct EarlierWait {
+  int wait = 0;
+  int before = -1;  ///< the op that it stands before now; -1 = at the end of the period before
+  bool operator==(const EarlierWait&) const = default;
+};
+
 /// The code of a slot with at least one op, its waits and ops in the program's order, where a
 /// period begins with the item number `cut`: what is before it belongs to the period before. The
-/// order of all instances is the program's whatever the cut. `tiles`: the code is run once a tile,
-/// and waits for iterations of tiles before are among it.
-CutCode cut_code(const program::Program& program, int slot, int cut, bool tiles = false);
+/// order of all instances is the program's whatever the cut, but for waits that are to stand
+/// earlier. `tiles`: the code is run once a tile, and waits for iterations of tiles before are
+/// among it.
+CutCode cut_code(const program::Program& program, int slot, int cut, bool tiles = false,
+                 const std::vector<EarlierWait>& earlier = {});
 
 /// The same order of all instances as guarded code.
 void guard(CutCode& code, const program::Program& program);

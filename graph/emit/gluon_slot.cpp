@@ -225,6 +225,17 @@ SlotState SlotPrinter::moved(SlotState state, int by) {
   return state;
 }
 
+/// Has another product added to all those of the op that are in flight? A wait that named them
+/// would be for registers that are written.
+bool SlotPrinter::taken(const SlotState& state, int op) {
+  std::size_t all = 0, taken = 0;
+  for (const ProductInFlight& flight : state.flights) {
+    all += flight.op == op ? 1 : 0;
+    taken += flight.op == op && flight.taken ? 1 : 0;
+  }
+  return all > 0 && all == taken;
+}
+
 void SlotPrinter::steady(int in) {
   SlotState entry = state_;
   const std::string kept = text_;
@@ -265,6 +276,9 @@ void SlotPrinter::steady(int in) {
     if (token) {
       needs_.wgmma_init = true;
       line(in, variable(op) + " = warpgroup_mma_init(" + variable(op) + ")");
+    } else if (taken(entry, op)) {
+      line(in, variable(op) + " = " + values_.filled(plan_.links.result[at(op)], 0) +
+                   "  # nobody reads it: its registers are another product's by now");
     } else {
       waited.push_back(variable(op));
     }

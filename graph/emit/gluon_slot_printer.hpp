@@ -153,6 +153,7 @@ class SlotPrinter {
   void guarded_loop();
   /// Where the loop begins again: i stands for one iteration more.
   static SlotState moved(SlotState state, int by);
+  static bool taken(const SlotState& state, int op);
   void steady(int in);
   void print(int depth, const Step& step);
   const std::vector<int>* fused_with(int legal_index) const;

@@ -1,6 +1,7 @@
 #include "graph/emit/loop_cut.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -16,7 +17,29 @@ class LoopCut {
  public:
   LoopCut(const Plan& plan, int slot) : plan_(plan), legal_(plan.legal.program), slot_(slot) {}
 
-  int find() const {
+  CutCode find() const {
+    const int cut = place();
+    CutCode found = code(cut);
+    if (plan_.legal.target != Target::hopper || offences(found).empty()) return found;
+    const std::vector<Item> items = code(0).items;
+    const std::vector<bool> light = light_cuts(plan_, slot_);
+    auto least = std::tuple(true, items.size() * items.size(), true, 0);
+    for (int other = 0; other < static_cast<int>(items.size()); ++other) {
+      if (cuts_group(items, other)) continue;
+      const std::optional<std::vector<EarlierWait>> earlier = mended(other);
+      if (!earlier) continue;
+      const CutCode one = code(other, *earlier);
+      const auto here =
+          std::tuple(in_doubt(one), passed(other, *earlier), !light[at(other)], one.code.depth);
+      if (here >= least) continue;
+      least = here;
+      found = one;
+    }
+    return found;
+  }
+
+ private:
+  int place() const {
     const int wanted = cut_of_slot(plan_, slot_);
     if (plan_.legal.target != Target::hopper) return wanted;
     const CutCode first = code(wanted);
@@ -42,8 +65,119 @@ class LoopCut {
     return best;
   }
 
- private:
-  CutCode code(int cut) const { return cut_code(legal_, slot_, cut, plan_.tiles()); }
+  CutCode code(int cut, const std::vector<EarlierWait>& earlier = {}) const {
+    return cut_code(legal_, slot_, cut, plan_.tiles(), earlier);
+  }
+
+  /// The waits that make the code one of which ptxas ends no product early; nullopt = none are
+  /// known.
+  std::optional<std::vector<EarlierWait>> mended(int cut) const {
+    std::vector<EarlierWait> all;
+    constexpr int kRounds = 4;
+    for (int round = 0; round < kRounds; ++round) {
+      const std::vector<EarlierWait> more = offences(code(cut, all));
+      if (more.empty()) return all;
+      for (const EarlierWait& one : more) {
+        if (!can_stand(code(cut, all).items, one)) return std::nullopt;
+        all.push_back(one);
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// How many ops of the slot the waits pass on their way to their places.
+  std::size_t passed(int cut, const std::vector<EarlierWait>& earlier) const {
+    std::size_t sum = 0;
+    std::vector<EarlierWait> before;
+    for (const EarlierWait& one : earlier) {
+      const std::vector<Item> items = code(cut, before).items;
+      const auto to = one.before < 0 ? items.begin() : op_in(items, one.before);
+      sum += static_cast<std::size_t>(std::count_if(
+          to, wait_in(items, one.wait), [](const Item& item) { return !item.is_wait; }));
+      before.push_back(one);
+    }
+    return sum;
+  }
+
+  using Place = std::vector<Item>::const_iterator;
+  static Place wait_in(const std::vector<Item>& items, int wait) {
+    return std::find_if(items.begin(), items.end(),
+                        [&](const Item& item) { return item.is_wait && item.index == wait; });
+  }
+  static Place op_in(const std::vector<Item>& items, int op) {
+    return std::find_if(items.begin(), items.end(),
+                        [&](const Item& item) { return !item.is_wait && item.index == op; });
+  }
+
+  /// Is the new place before the old one, and what is waited for issued before it?
+  bool can_stand(const std::vector<Item>& items, const EarlierWait& earlier) const {
+    const Place from = wait_in(items, earlier.wait);
+    const program::Wait& wait = legal_.waits[at(earlier.wait)];
+    const Place product = op_in(items, legal_.events[at(wait.event)].op);
+    // Periods from the issue to the wait.
+    const int periods = from->lag + wait.offset - product->lag;
+    if (earlier.before < 0) return periods >= 1;
+    const Place to = op_in(items, earlier.before);
+    return to < from && (periods >= 1 || product < to);
+  }
+
+  /// Do threads read the product's result in the loop? (What adds to it is a product.)
+  bool read_by_threads(int op) const {
+    const int v = plan_.links.result[at(plan_.legal.source[at(op)])];
+    for (std::size_t w = 0; w < plan_.links.values.size(); ++w)
+      for (const int user : plan_.links.values[w]) {
+        const meaning::Value& value = plan_.meaning->values[at(user)];
+        const bool product = value.function == meaning::Function::product;
+        for (std::size_t k = 0; k < value.operands.size(); ++k)
+          if (value.operands[k].value == v && !(product && k == 2)) return true;
+      }
+    return false;
+  }
+
+  /// Is the left factor in the slot's registers?
+  bool left_in_registers(int op) const {
+    const int given = plan_.legal.source[at(op)];
+    const meaning::Operand& left =
+        plan_.meaning->values[at(plan_.links.result[at(given)])].operands[0];
+    if (left.value < 0 || !plan_.meaning->in_loop(left.value)) return false;
+    const int from = plan_.op_of(left.value);
+    if (from < 0) return false;
+    const auto storages = program::storages_read(*plan_.given, given, from, left.distance);
+    return std::any_of(storages.begin(), storages.end(),
+                       [&](int s) { return plan_.in_registers(s); });
+  }
+
+  /// The waits that would have to stand earlier, and where.
+  std::vector<EarlierWait> offences(const CutCode& code) const {
+    std::vector<EarlierWait> all;
+    std::vector<Product> flights = in_flight(code);
+    std::vector<int> overwritten(flights.size(), -1);  // what writes their factor again
+    std::size_t older = flights.size();                // the first so many are of iterations before
+    for (const Step& step : code.code.steady) {
+      if (!step.is_wait) {
+        if (!is_product(step.index)) continue;
+        if (left_in_registers(step.index))
+          for (std::size_t k = 0; k < flights.size(); ++k)
+            if (flights[k].op == step.index && overwritten[k] < 0) overwritten[k] = step.index;
+        flights.push_back({step.index, step.iteration.offset});
+        overwritten.push_back(-1);
+        continue;
+      }
+      const std::size_t last = waited_for(step, flights);
+      if (last == flights.size()) continue;
+      const bool some_left = end_of_flights(flights, last).left > 0;
+      for (std::size_t k = 0; k <= last; ++k) {
+        EarlierWait one{step.index, overwritten[k]};
+        if (one.before < 0 && !(k < older && some_left && read_by_threads(flights[k].op))) continue;
+        if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+      }
+      const auto ended = static_cast<std::ptrdiff_t>(last + 1);
+      flights.erase(flights.begin(), flights.begin() + ended);
+      overwritten.erase(overwritten.begin(), overwritten.begin() + ended);
+      older -= std::min(older, last + 1);
+    }
+    return all;
+  }
 
   bool is_product(int op) const {
     const int source = plan_.legal.source[at(op)];
@@ -68,6 +202,16 @@ class LoopCut {
     bool operator==(const Product&) const = default;
   };
 
+  /// Which of those in flight the step waits for; their number = for none.
+  std::size_t waited_for(const Step& step, const std::vector<Product>& all) const {
+    const program::Event& event = legal_.events[at(legal_.waits[at(step.index)].event)];
+    if (!event.pending) return all.size();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Product& one) {
+      return one.op == event.op && one.iteration == step.iteration.offset;
+    });
+    return static_cast<std::size_t>(found - all.begin());
+  }
+
   /// One iteration of the loop, each wait ending no more than it has to; is there a wait that ends
   /// more than it would if all were certain?
   bool run(const CutCode& code, std::vector<Product>& all) const {
@@ -77,14 +221,10 @@ class LoopCut {
         if (is_product(step.index)) all.push_back({step.index, step.iteration.offset});
         continue;
       }
-      const program::Event& event = legal_.events[at(legal_.waits[at(step.index)].event)];
-      const auto found = std::find_if(all.begin(), all.end(), [&](const Product& one) {
-        return one.op == event.op && one.iteration == step.iteration.offset;
-      });
-      if (!event.pending || found == all.end()) continue;
-      const auto last = static_cast<std::size_t>(found - all.begin());
+      const std::size_t last = waited_for(step, all);
+      if (last == all.size()) continue;
       more |= end_of_flights(all, last).left < all.size() - last - 1;
-      all.erase(all.begin(), found + 1);
+      all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(last + 1));
     }
     for (Product& one : all) one.certain = --one.iteration >= 0;
     return more;
@@ -125,7 +265,7 @@ class LoopCut {
 
 }  // namespace
 
-int loop_cut(const Plan& plan, int slot) {
+CutCode loop_code(const Plan& plan, int slot) {
   return LoopCut(plan, slot).find();
 }
 

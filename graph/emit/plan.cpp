@@ -102,8 +102,7 @@ class Planner {
       const auto& ops = plan_.legal.program.ops;
       const bool some =
           std::any_of(ops.begin(), ops.end(), [&](const program::Op& op) { return op.slot == s; });
-      plan_.code.push_back(
-          some ? cut_code(plan_.legal.program, s, loop_cut(plan_, s), plan_.tiles()) : CutCode{});
+      plan_.code.push_back(some ? loop_code(plan_, s) : CutCode{});
       if (plan_.code.back().code.depth > kMostRuns && only_moves(s))
         guard(plan_.code.back(), plan_.legal.program);
       plan_.depth = std::max(plan_.depth, plan_.code.back().code.depth);
