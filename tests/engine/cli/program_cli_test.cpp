@@ -63,7 +63,7 @@ TEST_CASE("an op of a module that nobody knows is named before a program or a ke
 TEST_CASE("emit: that a kernel of sub-tiles is faster is said, with the option for it") {
   const std::string module =
       " " TWILL_TEST_DATA "/../../graph/kernels/triton/hopper-attention-forward.ttgir";
-  const std::string offer = "--subtile M=2 makes it faster: I = 2048, not 3913\n";
+  const std::string offer = "--subtile M=2 makes it faster: I = 2048, not 2729\n";
   const Run emitted = run_twill("emit" + module);
   CHECK(emitted.code == 0);
   CHECK(contains(emitted.err, offer));

@@ -385,12 +385,14 @@ TEST_CASE("the machine is that of the module's target, unless another is asked f
 
 TEST_CASE("where there is no schedule, or no layout, what would help is tried and said") {
   const Run none =
-      run_twill("solve " + module_file("hopper-attention-forward") + " --resident-registers 90");
+      run_twill("solve " + module_file("hopper-attention-forward") + " --resident-registers 110");
   CHECK(none.code == 1);
   CHECK(contains(none.err, "twill: with --subtile M=2: I = "));
   CHECK(!contains(none.err, "with --registers auto"));
-  CHECK(solved(module_file("hopper-attention-forward") +
-               " --resident-registers 90 --subtile M=2")["status"] == "optimal");
+  const Run helped = run_twill("solve " + module_file("hopper-attention-forward") +
+                               " --resident-registers 110 --subtile M=2 --conflict-limit 1000");
+  CHECK(helped.code == 3);  // (that it is the best is proved in 40 s)
+  CHECK(contains(helped.err, "feasible, I = "));
   const std::string forward = module_file("blackwell-attention-forward");
   CHECK(contains(run_twill("solve " + forward + " --resident-registers 90").err,
                  "one can with: --registers auto, --subtile M=2"));
