@@ -540,6 +540,7 @@ Thing Builder::cast(const Thing& from, const std::string& element) {
   if (element == "f32" && half(of.element)) name = "extf";
   if (element == "f32" && (of.element == "i32" || of.element == "i8")) name = "sitofp";
   if (element == "i32" && of.element == "i1") name = "extui";
+  if (element == "i32" && of.element == "i8") name = "extsi";
   if (element == "i32" && of.element == "i64") name = "trunci";
   if (of.element == "f32" && eighth(element))
     return Thing::make_value(

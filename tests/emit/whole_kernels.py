@@ -54,7 +54,7 @@ def clamped(x_ptr, w_ptr, y_ptr, z_ptr, c_ptr, steps, D: tl.constexpr):
     for t in range(0, steps):
         x = tl.load(x_ptr + t * D + d)
         w = tl.load(w_ptr + t * D + d)
-        count += ((w & 1023).to(tl.float32) * 0.37 - 150).to(tl.int32)
+        count += ((w & 1023).to(tl.float32) * 0.37 - 150.0053).to(tl.int32)
         tl.store(y_ptr + t * D + d, tl.clamp(x, -1.0, 0.75, propagate_nan=tl.PropagateNan.ALL))
         tl.store(z_ptr + t * D + d, tl.clamp(w.to(tl.uint32, bitcast=True).to(tl.float32), 70000.0, 4.0e9))
     tl.store(c_ptr + d, count)
