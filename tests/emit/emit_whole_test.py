@@ -16,7 +16,7 @@ CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "
 # Vectors of 64 and 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8)) for machine in ("hopper", "blackwell")})
 # What the loading slot tells of z's store it tells behind y's store of the iteration before.
-IMPLIED = {"clamped-hopper": 1, "clamped-blackwell": 1}
+IMPLIED = {"clamped-hopper": 1}
 off = around.off
 
 

@@ -484,7 +484,7 @@ def gluon_modules():
     for name in SHORT:
         setattr(gl, name, Type(name))
     gl.full = lambda shape, x, kind, layout=None: tile(np.full(shape, x, kind.numpy))
-    gl.to_tensor = lambda x: tile(np.float32(x))
+    gl.to_tensor = lambda x: tile(np.asarray(x) if np.asarray(x).dtype.kind == "i" else np.float32(x))  # (a whole number stays one)
     gl.zeros = lambda shape, kind, layout=None: tile(np.zeros(shape, kind.numpy))
 
     def elementwise(function):
