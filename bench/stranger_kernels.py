@@ -78,6 +78,8 @@ def memory_of(case, types, n, random):
             numbers[name] = -np.abs(numbers[name])
         if kind == "*i8":
             numbers[name] = np.clip(np.round(numbers[name]), -127, 127).astype(np.int8)
+        if kind == "*i32":
+            numbers[name] = np.round(numbers[name] * 1000).astype(np.int32)
     return numbers
 
 

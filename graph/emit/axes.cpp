@@ -54,8 +54,7 @@ class Unifier {
       if (value.function == Function::beside) return no("makes a matrix of vectors");
       if (value.function == Function::lower && value.operands.size() == 2)
         return no("has something else than 0 above the diagonal");
-      if ((value.function == Function::row_max || value.function == Function::row_sum) &&
-          value.shape.empty())
+      if (meaning::reduces_rows(value.function) && value.shape.empty())
         return no("reduces a vector");
       for (const Operand& one : value.operands) {
         if (one.value < 0) continue;
@@ -125,6 +124,7 @@ class Unifier {
         if (in.size() == 3 && in[2].value >= 0) same(v, in[2], false);
         break;
       case Function::row_max:
+      case Function::row_min:
       case Function::row_sum:
         if (seen(in[0], 0) >= 0) unite(node(v, 0), seen(in[0], 0));
         if (seen(in[0], 1) >= 0) summed_.push_back(seen(in[0], 1));

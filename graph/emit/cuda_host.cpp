@@ -209,6 +209,7 @@ class CudaHostPrinter {
         text = "where_positive(" + x(0) + ", " + x(1) + ", " + x(2) + ")";
         break;
       case Function::row_max: text = "max_of_rows(" + x(0) + ")"; break;
+      case Function::row_min: text = "min_of_rows(" + x(0) + ")"; break;
       case Function::row_sum: text = "sum_of_rows(" + x(0) + ")"; break;
       case Function::lower: text = "masked(" + x(0) + ", 0, 0, 1, 0)"; break;
       case Function::min: text = "smaller(" + x(0) + ", " + x(1) + ")"; break;
@@ -221,6 +222,7 @@ class CudaHostPrinter {
       case Function::erf:
       case Function::floor:
       case Function::ceil:
+      case Function::toward_zero:
         text = std::string(cuda_function(value.function)) + "(" + x(0) + ")";
         break;
       default: break;  // plan_check.cpp refuses the others

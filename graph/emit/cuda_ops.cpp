@@ -364,8 +364,7 @@ CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression
   };
   std::size_t largest = 0;
   for (const Operand& one : value.operands) largest = std::max(largest, rank(one));
-  if (value.function != Function::row_max && value.function != Function::row_sum &&
-      largest != value.shape.size())
+  if (!meaning::reduces_rows(value.function) && largest != value.shape.size())
     refuse("operand", harmless(value.id) + " has a shape that none of its operands has");
   std::string text;
   switch (value.function) {
@@ -395,10 +394,12 @@ CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression
     case Function::erf:
     case Function::floor:
     case Function::ceil:
+    case Function::toward_zero:
       text = std::string(cuda_function(value.function)) + "(" + x(0) + ")";
       break;
     case Function::select: text = "where_positive(" + x(0) + ", " + x(1) + ", " + x(2) + ")"; break;
     case Function::row_max: text = "max_of_rows(" + x(0) + ")"; break;
+    case Function::row_min: text = "min_of_rows(" + x(0) + ")"; break;
     case Function::row_sum:
       text = blackwell() ? "sum_of_rows(" + x(0) + ")"
              : by_lanes  ? "lane_sum(" + x(0) + ")"
@@ -423,8 +424,8 @@ CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression
                        " in registers");
   }
   // Arithmetic is done in f32.
-  const bool reduces = value.function == Function::row_max || value.function == Function::row_sum ||
-                       value.function == Function::lower || value.function == Function::causal;
+  const bool reduces = meaning::reduces_rows(value.function) || value.function == Function::lower ||
+                       value.function == Function::causal;
   for (const Operand& one : value.operands)
     if (one.value >= 0 && m_.values[at(one.value)].type != "f32" &&
         (reduces || rank(one) != 2 || value.function == Function::copy) &&

@@ -81,8 +81,7 @@ Expression SlotPrinter::handed_in(int v, const Layout& layout) {
 Expression SlotPrinter::early_operand(int user, const Operand& one) {
   if (one.value < 0) return values_.number(one);
   const Function function = m_.values[at(user)].function;
-  const bool down =
-      one.transposed && (function == Function::row_max || function == Function::row_sum);
+  const bool down = one.transposed && meaning::reduces_rows(function);
   if (one.value >= m_.loop_begin || (one.transposed && !down) || one.is_part())
     refuse("operand", m_.values[at(user)].id + " stands before the loop and uses a part of a tile");
   return early(one.value);
@@ -117,6 +116,7 @@ Expression SlotPrinter::computed(int op, int v, Iteration it) {
       in.push_back(operand(op, one, it));
     }
     text = values_.evaluate(v, in, {}, iteration_text(it)).text;
+    if (value.function == Function::places && it.from == Iteration::end) use("n");
   }
   line(depth_, name + " = " + text);
   return made;

@@ -116,7 +116,9 @@ Expression ValuePrinter::places(const Value& value, const Layout& layout,
                                 const std::string& iteration) const {
   const bool changes = value.operands[2].number != 0;
   const Places where = places_of(value, layout, !iteration.empty() && !changes);
-  return {linear(value, 0, where, iteration, false), layout, value.type};
+  const std::string text = linear(value, 0, where, iteration, false);
+  // (A number that is known while the text is compiled would be divided as Python does.)
+  return {value.shape.empty() ? "gl.to_tensor(" + text + ")" : text, layout, value.type};
 }
 
 }  // namespace twill::emit

@@ -55,7 +55,7 @@ Expression SlotPrinter::repeated_operand(int user, const Operand& one) {
   if (one.value < 0) return values_.number(one);
   if (one.value < m_.loop_begin) return early(one.value);
   const Function function = user < 0 ? Function::copy : m_.values[at(user)].function;
-  const bool reduces = function == Function::row_max || function == Function::row_sum;
+  const bool reduces = meaning::reduces_rows(function);
   if (one.is_part() || (one.transposed && !reduces))
     refuse("operand", m_.values[at(one.value)].id + " of a loop before is used in part or turned");
   return {repeated_name(one.value, one.distance > 0), values_.layout_of(one.value),

@@ -89,6 +89,7 @@ class GluonFilePrinter {
                   number_text(meaning.constants[k].second) + ")");
     if (file_.needs.anew) anew();
     if (file_.needs.running_sum) add_up();
+    for (const std::string& name : file_.needs.row_places) text_ += place_definition(name);
     if (!file_.needs.tiles.empty()) line(0, "# Register layouts of tiles.");
     for (const auto& [m, n, warps] : file_.needs.tiles)
       line(0, tile_name(m, n, warps) + ": gl.constexpr = gl.constexpr(" +

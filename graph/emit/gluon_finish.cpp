@@ -106,7 +106,7 @@ void SlotPrinter::wait_for_others(const std::vector<int>& stores) {
 Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& written) {
   if (one.value < 0) return values_.number(one);
   const Function user = m_.values[at(v)].function;
-  const bool down = one.transposed && (user == Function::row_max || user == Function::row_sum);
+  const bool down = one.transposed && meaning::reduces_rows(user);
   if ((one.transposed && !down) || one.is_part())
     refuse("operand", "a part of a result is used after the loop by " + m_.values[at(v)].id);
   if (!m_.in_loop(one.value)) {

@@ -344,11 +344,13 @@ class HostPrinter {
         text = "torch." + std::string(meaning::name_of(value.function)) + "(" +
                tensor(value, 0, after) + ")";
         break;
+      case Function::toward_zero: text = "torch.trunc(" + tensor(value, 0, after) + ")"; break;
       case Function::select:
         text = "torch.where(" + x(0) + " > 0, " + tensor(value, 1, after) + ", " +
                tensor(value, 2, after) + ")";
         break;
       case Function::row_max: text = x(0) + ".amax(dim=1)"; break;
+      case Function::row_min: text = x(0) + ".amin(dim=1)"; break;
       case Function::row_sum: text = x(0) + ".sum(dim=1)"; break;
       case Function::running_sum:
         text = x(0) + ".cumsum(dim=" + (value.operands.size() == 2 ? "1)" : "0)");

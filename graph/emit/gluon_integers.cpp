@@ -20,8 +20,9 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
   std::array<std::string, 2> text;
   for (std::size_t k = 0; k < 2; ++k) {
     if (!in[k].type.empty()) {
-      if (in[k].type != "i32") refuse("is made of integers of type " + in[k].type);
-      text[k] = placed(value, k, in[k], layout);
+      if (in[k].type != "i32" && in[k].type != "i8")
+        refuse("is made of integers of type " + in[k].type);
+      text[k] = placed(value, k, in[k], layout) + (in[k].type == "i8" ? ".to(gl.int32)" : "");
       continue;
     }
     const meaning::Operand& one = value.operands[k];
@@ -57,6 +58,45 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
   }
   refuse("computes " + std::string(name_of(value.function)));
   return {};
+}
+
+bool ValuePrinter::is_whole(const meaning::Value& value, const std::vector<Expression>& in) const {
+  using meaning::Function;
+  if (value.type != "i32") return false;
+  const auto whole = [](const Expression& one) { return one.type == "i32" || one.type.empty(); };
+  switch (value.function) {
+    case Function::copy: {
+      if (in[0].type == "i8") return true;
+      // (A number that is whole already: Triton cuts off what is behind the point.)
+      const int of = value.operands[0].value;
+      return in[0].type == "f32" && of >= 0 &&
+             plan_.meaning->values[at(of)].function == Function::toward_zero;
+    }
+    case Function::max:
+    case Function::min: return whole(in[0]) && whole(in[1]);
+    case Function::select: return whole(in[1]) && whole(in[2]);
+    default: return false;
+  }
+}
+
+Expression ValuePrinter::whole(const meaning::Value& value, const std::vector<Expression>& in,
+                               const Layout& layout) const {
+  using meaning::Function;
+  const auto x = [&](std::size_t k) {
+    if (!in[k].type.empty()) return placed(value, k, in[k], layout);
+    const meaning::Operand& one = value.operands[k];
+    if (!one.constant.empty() || one.number != std::nearbyint(one.number) ||
+        std::abs(one.number) > std::numeric_limits<std::int32_t>::max())
+      throw program::Refusal{"op", value.id + " is made of an integer with no whole number"};
+    return std::to_string(static_cast<std::int64_t>(one.number));
+  };
+  if (value.function == Function::copy) return {x(0) + ".to(gl.int32)", layout, value.type};
+  if (value.function == Function::select)
+    return {"gl.where(" + placed(value, 0, in[0], layout) + " > 0, " + x(1) + ", " + x(2) + ")",
+            layout, value.type};
+  return {std::string(value.function == Function::max ? "gl.maximum(" : "gl.minimum(") + x(0) +
+              ", " + x(1) + ")",
+          layout, value.type};
 }
 
 }  // namespace twill::emit

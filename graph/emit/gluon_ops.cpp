@@ -415,8 +415,7 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
     std::vector<Expression> in;
     for (Operand one : value.operands) {
       // (Of a tile that is seen transposed the columns are reduced.)
-      if (value.function == Function::row_max || value.function == Function::row_sum)
-        one.transposed = false;
+      if (meaning::reduces_rows(value.function)) one.transposed = false;
       in.push_back(operand(op, one, it));
     }
     // (A tile that is used twice is read once.)

@@ -16,7 +16,8 @@ struct ModuleNeeds {
   bool fence = false, tcgen05_commit = false, wgmma_init = false, async_copy = false;
   bool anew = false, running_sum = false, bulk_add = false, tmem_parts = false,
        shared_views = false, warp_products = false;
-  int product_depth = 0;  ///< of the products; 0 = there is none yet
+  std::set<std::string> row_places;  ///< names of place_definition()
+  int product_depth = 0;             ///< of the products; 0 = there is none yet
 };
 
 /// Name of the constant that is the register layout of an M x N tile on so many warps.
@@ -33,6 +34,8 @@ std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps
 std::string lone_vector_layout(std::int64_t length, int warps);
 /// "gl.float16" of "f16"; "" = none.
 std::string gluon_type(const std::string& type);
+/// Of ModuleNeeds::row_places.
+std::string place_definition(const std::string& name);
 /// The text of an iteration: "3", "i + 1", "n - 1".
 std::string iteration_text(Iteration iteration);
 /// ".index((i + 1) % 2)", or "" in a ring of one.

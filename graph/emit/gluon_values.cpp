@@ -377,9 +377,12 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
   const bool exact = value.function == Function::places || meaning::is_comparison(value.function) ||
                      meaning::is_of_integers(value.function) ||
                      (value.function == Function::copy && in[0].type == value.type) ||
+                     (value.function == Function::store && in[0].type == value.type) ||
+                     meaning::gives_place(value.function) ||
                      (value.function == Function::within &&
                       std::all_of(value.operands.begin(), value.operands.end(),
                                   [](const Operand& one) { return one.value < 0; }));
+  if (is_whole(value, in)) return whole(value, in, layout);
   if (type.empty() || ((value.type == "i32" || value.type == "i8") && !exact))
     throw Refusal{"type", value.id + " is of type " + value.type};
   // An operand as the function takes it: in f32, in the layout of the result.
@@ -422,6 +425,9 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     case Function::floor:
     case Function::ceil:
       return result("gl." + std::string(meaning::name_of(value.function)) + "(" + x(0) + ")", true);
+    case Function::toward_zero:
+      return result("gl.where(" + x(0) + " < 0.0, gl.ceil(" + x(0) + "), gl.floor(" + x(0) + "))",
+                    true);
     case Function::select: {
       const std::string which = in[0].type == "i32" ? placed(value, 0, in[0], layout) : x(0);
       return result("gl.where(" + which + " > 0, " + x(1) + ", " + x(2) + ")", true);
@@ -431,6 +437,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     case Function::equal:
     case Function::not_equal: return compared(value, in, layout);
     case Function::row_max:
+    case Function::row_min:
     case Function::row_sum: {
       // Of a matrix its rows, or its columns where it is seen transposed; of a vector a number.
       const std::string text = in[0].text + (in[0].type == "f32" ? "" : ".to(gl.float32)");
@@ -443,11 +450,15 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
                         : down  ? Layout::of_columns
                                 : Layout::of_rows,
                         matrix ? from.rows : 0, matrix ? from.columns : 0};
-      const Expression reduced{(value.function == Function::row_max ? "gl.max(" : "gl.sum(") +
-                                   text + (down ? ", axis=0)" : ", axis=1)"),
-                               left, "f32"};
+      const std::string_view with = value.function == Function::row_max   ? "gl.max("
+                                    : value.function == Function::row_min ? "gl.min("
+                                                                          : "gl.sum(";
+      const Expression reduced{std::string(with) + text + (down ? ", axis=0)" : ", axis=1)"), left,
+                               "f32"};
       return result(converted(reduced, layout), true);
     }
+    case Function::place_of_max:
+    case Function::place_of_min: return row_place(value, in[0], layout);
     case Function::running_sum: return result(running_sum(value, in[0], layout), true);
     case Function::lower:
     case Function::causal: {

@@ -89,6 +89,13 @@ class ValuePrinter {
   /// Arithmetic modulo 2 to the power of 32, and bits: gluon_integers.cpp.
   Expression of_integers(const meaning::Value& value, const std::vector<Expression>& in,
                          const Layout& layout) const;
+  /// Is it what whole() has a text for: integers of 32 bits that are moved, chosen, compared?
+  bool is_whole(const meaning::Value& value, const std::vector<Expression>& in) const;
+  Expression whole(const meaning::Value& value, const std::vector<Expression>& in,
+                   const Layout& layout) const;
+  /// The first place in each row, each column (down) or the vector: gluon_row_places.cpp.
+  Expression row_place(const meaning::Value& value, const Expression& of,
+                       const Layout& layout) const;
   /// In a layout that Triton scans, and back.
   std::string running_sum(const meaning::Value& value, const Expression& of,
                           const Layout& layout) const;

@@ -31,7 +31,8 @@ class Checker {
       const bool integers = meaning::is_of_integers(value.function);
       if ((integers && (!triton_ || value.type != "i32" || value.function == Function::mul_high)) ||
           (meaning::is_comparison(value.function) && !triton_) ||
-          value.function == Function::largest || value.function == Function::scaled)
+          meaning::finds_place(value.function) ||
+          (meaning::gives_place(value.function) && !triton_) || value.function == Function::scaled)
         return Refusal{"op", value.id + " computes " + std::string(name_of(value.function)) +
                                  ": no text is written for it yet"};
       if (value.function == Function::store && value.operands.size() == 2)
@@ -42,6 +43,8 @@ class Checker {
           value.operands[1].value < 0 && value.operands[0] == value.operands[1])
         return Refusal{"op", value.id + " is one number everywhere: no text is written for it yet"};
       if (value.shape.empty() &&
+          !(value.function == Function::places && m_.in_loop(v) && triton_ &&
+            plan_.user != nullptr && !plan_.tiles()) &&
           (value.function == Function::places || value.function == Function::within))
         return Refusal{"op", value.id +
                                  " is a number that the iteration decides: no text is written for "
@@ -93,7 +96,7 @@ class Checker {
         return Refusal{"op", value.id + " moves a number: no text is written for it"};
       return std::nullopt;
     }
-    const bool reduces = value.function == Function::row_max || value.function == Function::row_sum;
+    const bool reduces = meaning::reduces_rows(value.function);
     if ((!triton_ || plan_.tiles()) && (reduces || v >= m_.after_begin))
       return Refusal{"op", value.id + " makes a number of a vector: no text is written for it"};
     if ((!triton_ || plan_.tiles()) && m_.in_loop(v))

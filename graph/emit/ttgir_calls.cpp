@@ -294,6 +294,8 @@ bool Builder::value_call(const std::string& name, const Expr& call, Thing& made)
     made = Thing::make_value(materialize(needed(call, 0, "")));
   else if (name == "gl.max")
     made = reduced(call, "maxnumf");
+  else if (name == "gl.min")
+    made = reduced(call, "minnumf");
   else if (name == "gl.sum")
     made = reduced(call, "addf");
   else if (name == "gl.associative_scan")

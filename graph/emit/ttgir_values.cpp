@@ -434,8 +434,11 @@ Thing Builder::reduced(const Expr& call, const std::string& combine) {
   const Type of = type(from);
   const bool vector = of.shape.size() == 1;  // (of which a number is left)
   if (of.kind != Type::tensor || (!vector && of.shape.size() != 2) || axis < 0 ||
-      axis > (vector ? 0 : 1) || of.element != "f32")
+      axis > (vector ? 0 : 1) ||
+      (of.element != "f32" && (of.element != "i32" || combine != "minnumf")))
     no_text("a reduction of what is no f32 tile");
+  const std::string& number = of.element;
+  const std::string joined = number == "i32" ? "minsi" : combine;
   const std::string along = std::to_string(axis);
   Type to{Type::scalar, of.element, {}, {}, {}};
   if (!vector) {
@@ -448,12 +451,11 @@ Thing Builder::reduced(const Expr& call, const std::string& combine) {
     layout->text = "#ttg.slice<{dim = " + along + ", parent = " + of.layout->text + "}>";
     to.layout = layout;
   }
-  return Thing::make_value(
-      pure("\"tt.reduce\"($0) <{axis = " + along +
-               " : i32}> ({\n^bb0(%left: f32, %right: f32):\n  %joined = arith." + combine +
-               " %left, %right : f32\n  tt.reduce.return %joined : f32\n}) : (" + of.text() +
-               ") -> " + to.text(),
-           {from.id}, to));
+  return Thing::make_value(pure(
+      "\"tt.reduce\"($0) <{axis = " + along + " : i32}> ({\n^bb0(%left: " + number +
+          ", %right: " + number + "):\n  %joined = arith." + joined + " %left, %right : " + number +
+          "\n  tt.reduce.return %joined : " + number + "\n}) : (" + of.text() + ") -> " + to.text(),
+      {from.id}, to));
 }
 
 Thing Builder::scanned(const Expr& call) {
@@ -538,6 +540,7 @@ Thing Builder::cast(const Thing& from, const std::string& element) {
   if (element == "f32" && half(of.element)) name = "extf";
   if (element == "f32" && (of.element == "i32" || of.element == "i8")) name = "sitofp";
   if (element == "i32" && of.element == "i1") name = "extui";
+  if (element == "i32" && of.element == "i8") name = "extsi";
   if (element == "i32" && of.element == "i64") name = "trunci";
   if (of.element == "f32" && eighth(element))
     return Thing::make_value(

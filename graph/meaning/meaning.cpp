@@ -68,6 +68,11 @@ constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"histogram", 1, 1, Form::other},
     {"largest", 1, 1, Form::other},
     {"scaled", 2, 2, Form::other},
+    {"row_min", 1, 1, Form::other},
+    {"smallest", 1, 1, Form::other},
+    {"toward_zero", 1, 1, Form::elementwise},
+    {"place_of_max", 1, 1, Form::other},
+    {"place_of_min", 1, 1, Form::other},
 }};
 
 const FunctionRow& row_of(Function function) {
@@ -88,6 +93,16 @@ bool is_elementwise(Function function) {
 bool is_of_integers(Function function) {
   return (function >= Function::int_add && function <= Function::shift_right_logical) ||
          function == Function::histogram;
+}
+bool reduces_rows(Function function) {
+  return function == Function::row_max || function == Function::row_min ||
+         function == Function::row_sum || gives_place(function);
+}
+bool gives_place(Function function) {
+  return function == Function::place_of_max || function == Function::place_of_min;
+}
+bool finds_place(Function function) {
+  return function == Function::largest || function == Function::smallest;
 }
 bool is_comparison(Function function) {
   return function >= Function::greater && function <= Function::not_equal;

@@ -77,10 +77,16 @@ enum class Function {
   histogram,  ///< of a vector of integers: how many are c, for each place c of the result
   largest,    ///< of an M x N matrix M x 2: the largest of a row and the first column where it is;
               ///< of a vector 1 x 2
-  scaled,  ///< a 2^(s - 127) of an M x K matrix a and bytes s without sign (e8m0), M x K / g: each
-           ///< scales g neighbours of a row; 255 makes what is no number
+  scaled,   ///< a 2^(s - 127) of an M x K matrix a and bytes s without sign (e8m0), M x K / g: each
+            ///< scales g neighbours of a row; 255 makes what is no number
+  row_min,  ///< of a matrix, a vector; of a vector, a number
+  smallest,      ///< as largest: the smallest of a row and the first column where it is
+  toward_zero,   ///< a without what is behind its point
+  place_of_max,  ///< of a matrix, a vector of i32: the first column where the largest of a row is;
+                 ///< of a vector, a number
+  place_of_min,  ///< likewise, of the smallest
 };
-inline constexpr int kFunctions = 53;
+inline constexpr int kFunctions = 58;
 
 std::string_view name_of(Function function);
 /// Least and largest number of operands, without the tensor and bounds.
@@ -89,6 +95,12 @@ std::pair<int, int> arity(Function function);
 bool is_elementwise(Function function);
 /// Are operands and result integers, the result exact?
 bool is_of_integers(Function function);
+/// Does it make a vector of a matrix, a number of a vector?
+bool reduces_rows(Function function);
+/// The place of one of a row, alone?
+bool gives_place(Function function);
+/// One of a row with its place?
+bool finds_place(Function function);
 /// Is the result 1 or 0?
 bool is_comparison(Function function);
 bool has_tensor(Function function);

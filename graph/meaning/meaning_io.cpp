@@ -370,10 +370,10 @@ class MeaningReader {
   static std::vector<std::int64_t> stated_shape(const Value& value) {
     std::vector<std::int64_t> shape = value.tile;
     const Function f = value.function;
-    const bool reduces = f == Function::row_max || f == Function::row_sum;
+    const bool reduces = reduces_rows(f);
     if (f == Function::product && shape.size() == 3) shape.pop_back();
     if (reduces && shape.size() == 2) shape.pop_back();
-    if (f == Function::largest) shape = {shape.size() == 2 ? shape[0] : 1, 2};
+    if (finds_place(f)) shape = {shape.size() == 2 ? shape[0] : 1, 2};
     return shape;
   }
 
@@ -434,9 +434,10 @@ class MeaningReader {
       of_integers(one, place, disagree);
       one.shape = expected = one.tile;
       if (in[0].size() != 1 || expected.size() != 1) disagree("must make a vector of a vector");
-    } else if (one.function == Function::largest) {
+    } else if (finds_place(one.function)) {
       if (in[0].empty()) disagree("must be a matrix or a vector");
-      if (one.type != "f32") place.at("type").fail("largest makes f32");
+      if (one.type != "f32")
+        place.at("type").fail(std::string(name_of(one.function)) + " makes f32");
       one.shape = {in[0].size() == 2 ? in[0][0] : 1, 2};
       expected = in[0];
     } else if (one.function == Function::scaled) {
@@ -466,8 +467,10 @@ class MeaningReader {
               m_.values[at(one.operands[k].value)].type != type->text())
             type->fail("must be the type of the operands that are multiplied");
     } else {
-      const bool reduces = one.function == Function::row_max || one.function == Function::row_sum;
+      const bool reduces = reduces_rows(one.function);
       const bool sums = one.function == Function::running_sum;
+      if (gives_place(one.function) && one.type != "i32")
+        place.at("type").fail(std::string(name_of(one.function)) + " makes i32");
       if (in[0].size() != 2 && !((reduces || sums) && in[0].size() == 1))
         disagree(reduces || sums ? "must be a matrix or a vector" : "must be a matrix");
       if (sums && one.operands.size() == 2 &&

@@ -146,7 +146,7 @@ class Interpreter {
       }
     if (value.function == Function::product && value.type == "i32")
       no_overflow(result);
-    else if (!is_exact(value))
+    else if (!is_exact(value) && !is_whole_in_f32(value, result))
       round(value.type, result);
     if (value.function == Function::store)
       each_outside(value, i,
@@ -164,14 +164,23 @@ class Interpreter {
       if (!is_inside(bounds, k / width, k % width, i)) act(static_cast<std::size_t>(k));
   }
 
+  /// What has nothing behind its point is no less exact in f32, up to 2^24.
+  static bool is_whole_in_f32(const Value& value, const Bounded& result) {
+    return value.function == Function::toward_zero && value.type == "f32" &&
+           std::all_of(result.value.data.begin(), result.value.data.end(),
+                       [](double x) { return std::abs(x) <= kWholeInF32; });
+  }
+
   /// Is the result one of the operands, in a type that has all of theirs? Then nothing is rounded.
   bool is_exact(const Value& value) const {
-    if (is_of_integers(value.function) || is_comparison(value.function)) return true;
-    constexpr Function kMoves[] = {Function::copy,    Function::store,  Function::transpose,
-                                   Function::select,  Function::max,    Function::min,
-                                   Function::row_max, Function::causal, Function::lower,
-                                   Function::beside,  Function::within, Function::places,
-                                   Function::largest};
+    if (is_of_integers(value.function) || is_comparison(value.function) ||
+        gives_place(value.function))
+      return true;
+    constexpr Function kMoves[] = {Function::copy,    Function::store,   Function::transpose,
+                                   Function::select,  Function::max,     Function::min,
+                                   Function::row_max, Function::causal,  Function::lower,
+                                   Function::beside,  Function::within,  Function::places,
+                                   Function::largest, Function::row_min, Function::smallest};
     if (std::find(std::begin(kMoves), std::end(kMoves), value.function) == std::end(kMoves))
       return false;
     const NumberType& type = *number_type(value.type);
@@ -302,6 +311,10 @@ class Interpreter {
       if (rank == value.shape.size()) return pick(in[o], k);
       return pick(in[o], value.operands[o].along_columns ? column : row);
     };
+    // (A number is always itself.)
+    const bool itself = value.operands.size() == 2 && value.operands[0] == value.operands[1];
+    if (is_comparison(value.function) && itself && !std::isnan(x(0).x))
+      return {compared(value.function, x(0).x, x(0).x) ? 1.0 : 0.0, 0};
     if (is_comparison(value.function)) return decided(value.function, x(0), x(1));
     if (value.function == Function::histogram) return counted(in[0], k);
     if (is_of_integers(value.function)) return whole(value, x(0), x(1));
@@ -334,12 +347,14 @@ class Interpreter {
       case Function::erf: return {std::erf(x(0).x), 1.1284 * x(0).e + kOfOne};
       case Function::floor: return stepped(x(0), [](double a) { return std::floor(a); });
       case Function::ceil: return stepped(x(0), [](double a) { return std::ceil(a); });
+      case Function::toward_zero: return stepped(x(0), [](double a) { return std::trunc(a); });
       case Function::select: {
         const Near sign = x(0);
         if (std::abs(sign.x) <= sign.e && sign.e > 0) return {x(1).x, kEndless};
         return sign.x > 0 ? x(1) : x(2);
       }
       case Function::row_max:
+      case Function::row_min:
       case Function::row_sum: return reduced(value.function, in[0], k);
       case Function::scaled: {
         const std::size_t wide = columns / static_cast<std::size_t>(in[1].value.shape[1]);
@@ -347,7 +362,10 @@ class Interpreter {
         const double by = scale_of(scale.x);
         return {x(0).x * by, scale.e > 0 || std::isnan(by) ? kEndless : x(0).e * by};
       }
-      case Function::largest: return largest(in[0], row, column == 1);
+      case Function::place_of_max: return largest(in[0], k, true, 1);
+      case Function::place_of_min: return largest(in[0], k, true, -1);
+      case Function::largest: return largest(in[0], row, column == 1, 1);
+      case Function::smallest: return largest(in[0], row, column == 1, -1);
       case Function::running_sum: return summed_to(value, in[0], row, column);
       case Function::lower:
         if (column <= row) return x(0);
@@ -495,6 +513,8 @@ class Interpreter {
       if (function == Function::row_sum) {
         all = sum(all, next);
         size += next.size();
+      } else if (function == Function::row_min) {
+        all = negative(larger(negative(all), negative(next)));
       } else {
         all = larger(all, next);
       }
@@ -504,19 +524,20 @@ class Interpreter {
     return all;
   }
 
-  /// The largest of a row, or its first place: none where errors decide which one it is.
-  static Near largest(const Bounded& in, std::size_t row, bool place) {
+  /// The largest of a row (sign 1) or the smallest (-1), or its first place: none where errors
+  /// decide which one it is.
+  static Near largest(const Bounded& in, std::size_t row, bool place, double sign) {
     const auto n = static_cast<std::size_t>(in.value.shape.back());
-    if (!place) return reduced(Function::row_max, in, row);
+    if (!place) return reduced(sign > 0 ? Function::row_max : Function::row_min, in, row);
     std::size_t best = 0;
     bool open = false;
     for (std::size_t c = 1; c < n; ++c)
-      if (in.value.data[row * n + c] > in.value.data[row * n + best]) best = c;
+      if (sign * in.value.data[row * n + c] > sign * in.value.data[row * n + best]) best = c;
     const Near top = pick(in, row * n + best);
     for (std::size_t c = 0; c < n; ++c) {
       const Near one = pick(in, row * n + c);
       const double e = one.e + top.e;
-      open = open || std::isnan(one.x) || (c != best && e > 0 && !(top.x - one.x > e));
+      open = open || std::isnan(one.x) || (c != best && e > 0 && !(sign * (top.x - one.x) > e));
     }
     return {static_cast<double>(best), open ? kEndless : 0};
   }

@@ -57,18 +57,21 @@ Numbers reduced_rows(const Value& value, const Numbers& in) {
     auto sum = static_cast<float>(in.data[r * n]);
     for (std::size_t c = 1; c < n; ++c) {
       const auto next = static_cast<float>(in.data[r * n + c]);
+      const bool further = value.function == Function::row_min ? next < sum : next > sum;
       if (value.function == Function::row_sum)
         sum += next;
-      else if (next > sum || std::isnan(next))
-        sum = next;  // (a NaN stays: nothing is larger)
+      else if (further || std::isnan(next))
+        sum = next;  // (a NaN stays: nothing is larger or smaller)
     }
     result.data[r] = sum;
   }
   return result;
 }
 
-/// Of each row its largest number and the first column where that is.
-Numbers largest_of_rows(const Value& value, const Numbers& in) {
+/// Of each row its largest (or smallest) number and the first column where that is, or that alone.
+Numbers extreme_of_rows(const Value& value, const Numbers& in) {
+  const bool least =
+      value.function == Function::smallest || value.function == Function::place_of_min;
   const std::size_t n = extent(in, in.shape.size() - 1);
   Numbers result{value.shape, {}};
   for (std::size_t row = 0; row < in.data.size(); row += n) {
@@ -76,9 +79,10 @@ Numbers largest_of_rows(const Value& value, const Numbers& in) {
     for (std::size_t c = 1; c < n; ++c) {
       const double now = in.data[row + best], next = in.data[row + c];
       // (A NaN stays.)
-      if (next > now || (std::isnan(next) && !std::isnan(now))) best = c;
+      const bool further = least ? next < now : next > now;
+      if (further || (std::isnan(next) && !std::isnan(now))) best = c;
     }
-    result.data.push_back(in.data[row + best]);
+    if (!gives_place(value.function)) result.data.push_back(in.data[row + best]);
     result.data.push_back(static_cast<double>(best));
   }
   return result;
@@ -156,6 +160,7 @@ double element(const Value& value, const double* x, std::size_t operands) {
     case Function::erf: return std::erf(x[0]);
     case Function::floor: return std::floor(x[0]);
     case Function::ceil: return std::ceil(x[0]);
+    case Function::toward_zero: return std::trunc(x[0]);
     default: std::abort();  // is_elementwise() has no others
   }
 }
@@ -280,6 +285,7 @@ Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int
           value.type == "i32" ? whole_product(value, operands) : rounded_product(value, operands);
       break;
     case Function::row_max:
+    case Function::row_min:
     case Function::row_sum: result = reduced_rows(value, operands[0]); break;
     case Function::running_sum: result = running_sums(value, operands[0]); break;
     case Function::lower:
@@ -290,7 +296,10 @@ Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int
     case Function::places: result = placed(value, i); break;
     case Function::histogram: result = counted(value, operands[0]); break;
     case Function::scaled: result = scaled_rows(value, operands[0], operands[1]); break;
-    case Function::largest: result = largest_of_rows(value, operands[0]); break;
+    case Function::place_of_max:
+    case Function::place_of_min:
+    case Function::smallest:
+    case Function::largest: result = extreme_of_rows(value, operands[0]); break;
     default:
       result = bounds_of(value).empty() ? by_elements(value, operands)
                                         : within_bounds(value, operands, i);

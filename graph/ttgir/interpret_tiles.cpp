@@ -314,6 +314,25 @@ bool Interpreter::elementwise(int op) {
     for (std::size_t e = 0; e < most; ++e) result.whole.push_back(cut_to(whole(0, e), bits_of(t)));
   } else if (name == "arith.sitofp") {
     for (std::size_t e = 0; e < most; ++e) result.real.push_back(static_cast<double>(whole(0, e)));
+  } else if (name == "arith.uitofp") {
+    const int bits = bits_of(type(op, o.operands[0]));
+    for (std::size_t e = 0; e < most; ++e)
+      result.real.push_back(static_cast<double>(bits_of(whole(0, e), bits)));
+  } else if (name == "arith.fptosi" || name == "arith.fptoui") {
+    // (Of what is no such integer it may be any.)
+    for (std::size_t e = 0; e < most; ++e) {
+      const double x = std::trunc(real(0, e));
+      if (!(std::fabs(x) < 0x1p63)) refuse(op, "it makes an integer of what is none");
+      result.whole.push_back(cut_to(static_cast<std::int64_t>(x), bits_of(t)));
+    }
+  } else if (name == "tt.clampf") {
+    const std::string_view text = std::string_view(*m_.text).substr(o.begin, o.end - o.begin);
+    const bool keeps = text.find("propagateNan = none") == std::string_view::npos &&
+                       text.find("propagateNan = 0") == std::string_view::npos;
+    for (std::size_t e = 0; e < most; ++e) {
+      const double x = real(0, e), inside = std::fmin(std::fmax(x, real(1, e)), real(2, e));
+      result.real.push_back(keeps && std::isnan(x) ? x : inside);
+    }
   } else if (name == "tt.addptr") {
     result.base = in[0]->base;
     for (std::size_t e = 0; e < most; ++e) result.whole.push_back(whole(0, e) + whole(1, e));
@@ -424,7 +443,7 @@ bool Interpreter::tiles(int op) {
   }
   if (name.starts_with("arith.") || name.starts_with("math.") || name == "tt.addptr" ||
       name == "tt.fp_to_fp" || name == "tt.mulhiui" || name.starts_with("tt.precise_") ||
-      name == "tt.approx_divf")
+      name == "tt.approx_divf" || name == "tt.clampf")
     return elementwise(op);
   return false;
 }

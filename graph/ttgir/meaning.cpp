@@ -133,8 +133,7 @@ void MeaningBuilder::finish_tile(const meaning::Meaning& meaning, meaning::Value
   if (one.columns > 0) seen[1] = one.columns;
   if (one.transposed) std::swap(seen[0], seen[1]);
   if (value.function == Function::product) value.tile = {value.shape[0], value.shape[1], seen[1]};
-  if (value.function == Function::row_max || value.function == Function::row_sum ||
-      value.function == Function::largest)
+  if (meaning::reduces_rows(value.function) || meaning::finds_place(value.function))
     value.tile = seen;
 }
 
@@ -156,13 +155,13 @@ void MeaningBuilder::check_shapes(const meaning::Meaning& meaning,
   if (value.function == Function::product) {
     right = in[0].size() == 2 && in[1].size() == 2 && in[0][1] == in[1][0] &&
             value.shape == std::vector{in[0][0], in[1][1]} && (in.size() < 3 || is(2, value.shape));
-  } else if (value.function == Function::row_max || value.function == Function::row_sum) {
+  } else if (meaning::reduces_rows(value.function)) {
     right = (in[0].size() == 2 && value.shape == std::vector{in[0][0]}) ||
             (in[0].size() == 1 && value.shape.empty());
   } else if (value.function == Function::scaled) {
     right = in[0] == value.shape && in[1].size() == 2 && in[1][0] == in[0][0] &&
             in[1][1] * kScaledTogether == in[0][1];
-  } else if (value.function == Function::largest) {
+  } else if (meaning::finds_place(value.function)) {
     right = value.shape == std::vector<std::int64_t>{in[0].size() == 2 ? in[0][0] : 1, 2};
   } else if (value.function != Function::load && value.function != Function::places &&
              value.function != Function::histogram) {

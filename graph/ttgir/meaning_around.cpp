@@ -364,10 +364,12 @@ meaning::Place MeaningBuilder::place(int index, int copy, int copies, int dimens
                         const Type* t = m_.type_of(operand);
                         return t != nullptr && t->element == "i1";
                       });
-  // (In the loop several elements of fewer than 32 bits are copied at once.)
+  // (In the loop several elements of fewer than 32 bits are copied at once; what is stored there is
+  // stored element by element.)
   const Type* pointed = m_.type_of(op.operands[0]);
-  const bool narrow = in_loop(index) && pointed != nullptr &&
-                      pointed->text.find("ptr<f32>") == std::string_view::npos;
+  const bool narrow =
+      in_loop(index) && pointed != nullptr &&
+      (class_of(op) == OpClass::store || pointed->text.find("ptr<f32>") == std::string_view::npos);
   const auto from = shape.empty() || (shape.size() == 1 && !masked && !narrow)
                         ? pointer(op.operands[0], 0)
                         : std::nullopt;

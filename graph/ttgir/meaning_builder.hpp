@@ -83,7 +83,10 @@ class MeaningBuilder {
   void reduction(int op, meaning::Value& value, Where where, int copy, int dimension);
   void running_sum(int op, meaning::Value& value, Where where, int copy, int dimension);
   void largest(int op, meaning::Value& value, Where where, int copy, int dimension);
-  bool keeps_first_largest(const Operation& op) const;
+  bool keeps_first(const Operation& op, std::int64_t further) const;
+  bool place_alone(int op) const;
+  bool are_places(const Operation& op, bool of_vector) const;
+  void first_place_of(int op, meaning::Value& value, Where where, int copy, int dimension);
   Seen largest_or_place(int user, int value, int distance);
   void elementwise(int op, meaning::Value& value, Where where, int copy, int dimension);
   /// The operand of an op whose result is elementwise of `value.shape`.
@@ -116,6 +119,12 @@ class MeaningBuilder {
   void absorbing_node(std::size_t v);
   void refuse_unkept_numbers(const meaning::Meaning& meaning, int first) const;
   bool tried(const std::function<void()>& read);
+
+  // meaning_conversions.cpp
+  bool converts(int op, meaning::Value& value, Where where, int copy, int dimension);
+  meaning::Operand step_to(int op, const meaning::Value& of, Where where,
+                           meaning::Function function, const std::string& type,
+                           std::vector<meaning::Operand> operands);
 
   // meaning_integers.cpp
   bool is_flags(int value) const;

@@ -41,7 +41,8 @@ void MeaningBuilder::elementwise(int index, meaning::Value& value, Where where, 
   const auto* found = std::find_if(std::begin(kElementwise), std::end(kElementwise),
                                    [&](const Elementwise& one) { return one.name == op.name; });
   if (found == std::end(kElementwise)) {
-    if (!integers(index, value, where, copy, dimension))
+    if (!converts(index, value, where, copy, dimension) &&
+        !integers(index, value, where, copy, dimension))
       refuse(index, "it is not known what it computes");
     return;
   }

@@ -17,7 +17,8 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
   const Operation& op = m_.op(index);
   const bool scan = op.name == "tt.scan";
   if (op.name == "tt.reduce" && op.operands.size() == 2)
-    return largest(index, value, where, copy, dimension);
+    return place_alone(index) ? first_place_of(index, value, where, copy, dimension)
+                              : largest(index, value, where, copy, dimension);
   if ((!scan && op.name != "tt.reduce") || op.operands.size() != 1 || op.regions.size() != 1)
     refuse(index, "of reductions only tt.reduce and tt.scan of one tile are known");
   const Region& region = m_.regions[at(op.regions[0])];
@@ -37,6 +38,8 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
     refuse(index, "it scans with " + std::string(combine.name));
   else if (combine.name == "arith.maxnumf" || combine.name == "arith.maximumf")
     value.function = Function::row_max;
+  else if (combine.name == "arith.minnumf" || combine.name == "arith.minimumf")
+    value.function = Function::row_min;
   else
     refuse(index, "it reduces with " + std::string(combine.name));
   const int axis = axis_of(m_, op);
@@ -61,8 +64,9 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
   value.operands = {seen.operand};
 }
 
-/// Is it the larger of two pairs, and of two equal ones that with the smaller place?
-bool MeaningBuilder::keeps_first_largest(const Operation& op) const {
+/// Is it the larger (more: kSignedMore) or the smaller (kSignedLess) of two pairs, and of two equal
+/// ones that with the smaller place?
+bool MeaningBuilder::keeps_first(const Operation& op, std::int64_t further) const {
   const Region& region = m_.regions[at(op.regions[0])];
   const Block& block = m_.block(region.blocks.at(0));
   if (region.blocks.size() != 1 || block.arguments.size() != 4 || block.ops.empty()) return false;
@@ -90,7 +94,7 @@ bool MeaningBuilder::keeps_first_largest(const Operation& op) const {
   const Operation* either = made_by(number->operands[0], "arith.ori");
   if (either == nullptr) return false;
   for (const auto& [more, tie] : {std::pair(0, 1), std::pair(1, 0)}) {
-    if (!compares(either->operands[at(more)], "arith.cmpf", x[0], x[2], kSignedMore)) continue;
+    if (!compares(either->operands[at(more)], "arith.cmpf", x[0], x[2], further)) continue;
     const Operation* both = made_by(either->operands[at(tie)], "arith.andi");
     if (both == nullptr) continue;
     for (const auto& [same, first] : {std::pair(0, 1), std::pair(1, 0)})
@@ -101,13 +105,64 @@ bool MeaningBuilder::keeps_first_largest(const Operation& op) const {
   return false;
 }
 
-/// The largest with its place (argmax): one tile with both.
+/// Is a reduction of two tiles used for its place alone, in the type in which it is made?
+bool MeaningBuilder::place_alone(int index) const {
+  const Operation& op = m_.op(index);
+  if (op.results.size() != 2 || op.operands.size() != 2) return false;
+  const Type* number = m_.type_of(op.results[0]);
+  const Type* place = m_.type_of(op.results[1]);
+  if (number == nullptr || place == nullptr || number->element != "f32" || place->element != "i32")
+    return false;
+  return std::none_of(m_.ops.begin(), m_.ops.end(), [&](const Operation& user) {
+    return std::find(user.operands.begin(), user.operands.end(), op.results[0]) !=
+           user.operands.end();
+  });
+}
+
+/// Are they, with the numbers, their places along the dimension that is reduced, from 0 on?
+bool MeaningBuilder::are_places(const Operation& op, bool of_vector) const {
+  const int axis = axis_of(m_, op);
+  const auto places = indices_.tile(op.operands[1]);
+  const auto along = [&](int d) { return places ? (d == 0 ? places->row : places->column) : 0; };
+  return places && places->begin == Index::whole(0) && along(axis) == 1 &&
+         (of_vector || along(1 - axis) == 0);
+}
+
+/// The place of the largest or the smallest alone (argmax, argmin), wherever it stands.
+void MeaningBuilder::first_place_of(int index, meaning::Value& value, Where where, int copy,
+                                    int dimension) {
+  const Operation& op = m_.op(index);
+  const bool most = keeps_first(op, kSignedMore);
+  if (op.regions.size() != 1 || (!most && !keeps_first(op, kSignedLess)))
+    refuse(index, "of two tiles it makes something else than the first place of one");
+  const int tile = op.operands[0], axis = axis_of(m_, op);
+  const std::vector<std::int64_t>& extents = type(tile).shape;
+  const bool of_vector = extents.size() == 1;
+  if (!of_vector &&
+      (extents.size() != 2 || value.shape.size() != 1 || extents[0] == 1 || extents[1] == 1))
+    refuse(index, "it reduces a tile that is no matrix");
+  if (!are_places(op, of_vector))
+    refuse(index, "what it reduces with the numbers is not their places");
+  int cut = where == Where::loop ? split_.of(tile) : dimension;
+  if (where != Where::loop && cut >= axis && cut >= 0) ++cut;
+  if (cut == axis) refuse(index, "it reduces over sub-tiles");
+  Seen seen = source(index, tile, where, copy, cut);
+  if (seen.vector != of_vector || seen.operand.value < 0)
+    refuse(index, "it reduces a repeated vector");
+  if (axis == 0 && !of_vector) seen.operand.transposed = !seen.operand.transposed;
+  value.function = most ? Function::place_of_max : Function::place_of_min;
+  value.type = "i32";
+  value.operands = {seen.operand};
+}
+
+/// The largest or the smallest with its place: one tile with both.
 void MeaningBuilder::largest(int index, meaning::Value& value, Where where, int copy,
                              int dimension) {
   const Operation& op = m_.op(index);
   if (where != Where::loop || split_.factor != 1 || dimension >= 0)
     refuse(index, "two tiles are reduced together in the loop alone, as a whole");
-  if (op.results.size() != 2 || op.regions.size() != 1 || !keeps_first_largest(op))
+  if (op.results.size() != 2 || op.regions.size() != 1 ||
+      (!keeps_first(op, kSignedMore) && !keeps_first(op, kSignedLess)))
     refuse(index, "of two tiles it makes something else than the largest and its first place");
   const int tile = op.operands[0], axis = axis_of(m_, op);
   const std::vector<std::int64_t>& extents = type(tile).shape;
@@ -118,17 +173,13 @@ void MeaningBuilder::largest(int index, meaning::Value& value, Where where, int 
   const std::string number = type_name(index, tile);
   if (number != "f32" && number != "f16" && number != "bf16")
     refuse(index, "it compares numbers of " + number);
-  // The second tile has the places that are reduced over, from 0 on.
-  const auto places = indices_.tile(op.operands[1]);
-  const auto along = [&](int d) { return places ? (d == 0 ? places->row : places->column) : 0; };
-  const bool from_zero = places && places->begin == Index::whole(0);
-  if (!from_zero || along(axis) != 1 || (!of_vector && along(1 - axis) != 0))
+  if (!are_places(op, of_vector))
     refuse(index, "what it reduces with the numbers is not their places");
   Seen seen = source(index, tile, where, copy, -1);
   if (seen.vector != of_vector || seen.operand.value < 0)
     refuse(index, "it reduces a repeated vector");
   if (axis == 0 && !of_vector) seen.operand.transposed = !seen.operand.transposed;
-  value.function = Function::largest;
+  value.function = keeps_first(op, kSignedMore) ? Function::largest : Function::smallest;
   value.type = "f32";
   value.shape = {of_vector ? 1 : value.shape[0], 2};
   value.operands = {seen.operand};

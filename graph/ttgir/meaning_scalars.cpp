@@ -66,7 +66,7 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
     return seen;
   }
   if (v.op != kNone && order_.contains(v.op) && m_.op(v.op).results.size() > 1 &&
-      class_of(m_.op(v.op)) == OpClass::reduction)
+      class_of(m_.op(v.op)) == OpClass::reduction && !place_alone(v.op))
     return largest_or_place(user, value, distance);
   if (v.op != kNone && in_loop(v.op) && order_.contains(v.op))
     return number_of_loop(user, v.op, distance);

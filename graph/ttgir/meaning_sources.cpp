@@ -150,9 +150,10 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
     if (k_.kernel.ops[at(made)].alias_of && !op.operands.empty())
       return source(user, op.operands[0], where, copy, dimension_before_view(index, dimension),
                     distance);
-    if (c == OpClass::reduction && op.results.size() > 1)
+    const bool place = c == OpClass::reduction && place_alone(index);
+    if (c == OpClass::reduction && op.results.size() > 1 && !place)
       return largest_or_place(user, value, distance);
-    if (m_.value(value).index != 0) refuse(user, "it uses a second result");
+    if (m_.value(value).index != 0 && !place) refuse(user, "it uses a second result");
     Seen seen;
     seen.operand.value = kLoop + made;
     seen.operand.distance = distance;

@@ -38,6 +38,7 @@ import emit_compile_test  # noqa: E402
 import emit_loops_test  # noqa: E402
 import emit_pointers_test  # noqa: E402
 import emit_ttgir_test  # noqa: E402
+import emit_whole_test  # noqa: E402
 import variants  # noqa: E402
 from hostile_names import HOSTILE, renamed  # noqa: E402
 
@@ -45,6 +46,8 @@ KERNELS = emit_compile_test.KERNELS
 MODULES = emit_ttgir_test.CASES
 POINTERS = emit_pointers_test.CASES  # tiles by pointers
 AROUND = emit_around_test.CASES  # numbers in the loop, vectors around it
+# (Of what is shifted without a sign only Gluon is written.)
+WHOLE = [case for case in emit_whole_test.CASES if not case.startswith("clamped")]
 LOOPS = [case.split(":")[0] for case in emit_loops_test.CASES]  # several loops, running sums
 PASSES = ("make_ttir", "make_ttgir", "gluon_to_ttgir")
 
@@ -213,7 +216,7 @@ def main():
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         cases = []
-        around = AROUND + LOOPS if "--modules" in flags or "--pointers" in flags else []
+        around = AROUND + LOOPS + WHOLE if "--modules" in flags or "--pointers" in flags else []
         around += [name for name in names if name.endswith(".ttgir")]
         names = [name for name in names if not name.endswith(".ttgir")]
         for k, name in enumerate(names or ([] if flags or around else KERNELS)):

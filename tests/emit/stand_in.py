@@ -183,7 +183,7 @@ class Type:
             kept = np.round(x / step) * step
             return np.where(np.abs(kept) <= 57344, kept, np.sign(kept) * np.inf).astype(np.float32)
         if self.name == "int8":
-            if not ((x == np.round(x)) & (np.abs(x) <= 127)).all():
+            if not ((x == np.round(x)) & (x >= -128) & (x <= 127)).all():
                 raise Fault("no whole number of 8 bits becomes one")
             return x.astype(np.float32)
         if self.name == "int32" and x.dtype.kind == "f":
@@ -484,7 +484,7 @@ def gluon_modules():
     for name in SHORT:
         setattr(gl, name, Type(name))
     gl.full = lambda shape, x, kind, layout=None: tile(np.full(shape, x, kind.numpy))
-    gl.to_tensor = lambda x: tile(np.float32(x))
+    gl.to_tensor = lambda x: tile(np.asarray(x) if np.asarray(x).dtype.kind == "i" else np.float32(x))  # (a whole number stays one)
     gl.zeros = lambda shape, kind, layout=None: tile(np.zeros(shape, kind.numpy))
 
     def elementwise(function):
@@ -496,6 +496,7 @@ def gluon_modules():
         return run
 
     gl.max = lambda x, axis: tile(known(x, "max").max(axis=axis))
+    gl.min = lambda x, axis: tile(known(x, "min").min(axis=axis))
     gl.sum = lambda x, axis: tile(known(x, "sum").sum(axis=axis, dtype=np.float32))
 
     def associative_scan(x, axis, combine):
@@ -528,7 +529,7 @@ def gluon_modules():
         for x in (which, a, b):
             known(x, "where")
         chosen = np.where(which, a, b)
-        return tile(chosen if chosen.dtype == np.int32 else np.asarray(chosen, np.float32))
+        return tile(chosen if chosen.dtype.kind == "i" else np.asarray(chosen, np.float32))
 
     gl.where = where
     gl.fma = elementwise(lambda a, b, c: np.asarray(a, np.float64) * b + c)

@@ -80,6 +80,19 @@ __device__ __forceinline__ LaneRow max_of_rows(const LaneTile<kColumns>& s) {
     for (int c = 0; c < 4; ++c) a[c] = fmaxf(a[c], s.x[i + c]);
   return {fmaxf(fmaxf(a[0], a[1]), fmaxf(a[2], a[3]))};
 }
+/// The smallest of the row, by four chains.
+template <int kColumns>
+__device__ __forceinline__ LaneRow min_of_rows(const LaneTile<kColumns>& s) {
+  static_assert(kColumns % 4 == 0);
+  float a[4];
+#pragma unroll
+  for (int c = 0; c < 4; ++c) a[c] = own(s.x[c]);
+#pragma unroll
+  for (int i = 4; i < kColumns; i += 4)
+#pragma unroll
+    for (int c = 0; c < 4; ++c) a[c] = fminf(a[c], s.x[i + c]);
+  return {fminf(fminf(a[0], a[1]), fminf(a[2], a[3]))};
+}
 /// The sum of the row, by four chains.
 template <int kColumns>
 __device__ __forceinline__ LaneRow sum_of_rows(const LaneTile<kColumns>& s) {

@@ -98,6 +98,9 @@ inline Array whole_below(const Array& a) {
 inline Array whole_above(const Array& a) {
   return elementwise([](double x, double, double) { return std::ceil(x); }, a);
 }
+inline Array whole_part(const Array& a) {
+  return elementwise([](double x, double, double) { return std::trunc(x); }, a);
+}
 inline Array where_positive(const Array& a, const Array& b, const Array& c) {
   return elementwise([](double x, double y, double z) { return x > 0 ? y : z; }, a, b, c);
 }
@@ -125,6 +128,13 @@ inline Array max_of_rows(const Array& a) {
   for (int i = 0; i < a.rows; ++i)
     for (int j = 0; j < a.columns; ++j)
       if (a.at(i, j) > d.at(i, 0)) d.at(i, 0) = a.at(i, j);
+  return d;
+}
+inline Array min_of_rows(const Array& a) {
+  Array d(1, a.rows, 1, std::numeric_limits<double>::infinity());
+  for (int i = 0; i < a.rows; ++i)
+    for (int j = 0; j < a.columns; ++j)
+      if (a.at(i, j) < d.at(i, 0)) d.at(i, 0) = a.at(i, j);
   return d;
 }
 inline Array sum_of_rows(const Array& a) {

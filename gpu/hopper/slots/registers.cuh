@@ -232,6 +232,10 @@ template <class A>
 __device__ __forceinline__ auto whole_above(const A& a) {
   return elementwise([](float x) { return ceilf(x); }, a);
 }
+template <class A>
+__device__ __forceinline__ auto whole_part(const A& a) {
+  return elementwise([](float x) { return truncf(x); }, a);
+}
 /// b where a > 0, else c.
 template <class A, class B, class C>
 __device__ __forceinline__ auto where_positive(const A& a, const B& b, const C& c) {
@@ -274,6 +278,26 @@ __device__ __forceinline__ Rows<kBlocks> max_of_rows(const Tile<kBlocks, kColumn
       a = fmaxf(a, b);
       a = fmaxf(a, __shfl_xor_sync(~0u, a, 1));
       d.x[k][h] = fmaxf(a, __shfl_xor_sync(~0u, a, 2));
+    }
+  return d;
+}
+/// The smallest of each row, by two chains and two shuffles.
+template <int kBlocks, int kColumns>
+__device__ __forceinline__ Rows<kBlocks> min_of_rows(const Tile<kBlocks, kColumns>& s) {
+  Rows<kBlocks> d;
+#pragma unroll
+  for (int k = 0; k < kBlocks; ++k)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      float a = s.x[k][2 * h], b = s.x[k][2 * h + 1];
+#pragma unroll
+      for (int j = 1; j < kColumns / 8; ++j) {
+        a = fminf(a, s.x[k][4 * j + 2 * h]);
+        b = fminf(b, s.x[k][4 * j + 2 * h + 1]);
+      }
+      a = fminf(a, b);
+      a = fminf(a, __shfl_xor_sync(~0u, a, 1));
+      d.x[k][h] = fminf(a, __shfl_xor_sync(~0u, a, 2));
     }
   return d;
 }

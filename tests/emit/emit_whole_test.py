@@ -1,0 +1,124 @@
+"""Kernels emitted from TTGIR modules with least numbers and places of rows, in the loop and behind it, results of integers, integers
+without a sign as numbers and back, and clamps: executed on the CPU beside formulas written here by hand, every wait and every fence
+removed once, and compiled.
+
+usage: emit_whole_test.py TWILL [--compile] [--removed] [MODULE...]
+As emit_pointers_test.py, whose runs these are. The functions are those of whole_kernels.py.
+"""
+import sys
+import tempfile
+
+import emit_around_test as around
+import emit_pointers_test as pointers
+import numpy as np
+
+CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "weights-unsigned") for machine in ("hopper", "blackwell")]
+# Vectors of 64 and 256 numbers, for 128 threads.
+pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8)) for machine in ("hopper", "blackwell")})
+# What the loading slot tells of z's store it tells behind y's store of the iteration before.
+IMPLIED = {"clamped-hopper": 1}
+off = around.off
+
+
+def few(random, *shape):
+    """Of so few numbers that sums are exact and many are equal."""
+    return random.integers(-2, 3, shape).astype(np.float16)
+
+
+def same(got, want):
+    """Integers are right or wrong."""
+    return 0.0 if np.array_equal(got, want) else np.inf
+
+
+class Nearest:
+    """nearest(x, centre, norm, index, best, centres): the first of the nearest centres."""
+
+    def make(self, n, random):
+        self.centres, self.grid = 64 * n, (2,)
+        self.x, self.y = few(random, 256, 64), few(random, self.centres, 64)
+        self.norm = np.square(self.y.astype(np.float32)).sum(axis=1)
+        self.index, self.best = np.full(256, -7, np.int32), np.full(256, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.norm, self.index, self.best, self.centres]
+
+    def errors(self):
+        if self.centres == 0:
+            yield same(self.index, np.zeros(256))
+            return
+        distance = self.norm[None, :].astype(np.float64) - 2 * self.x.astype(np.float64) @ self.y.astype(np.float64).T
+        yield same(self.index, distance.argmin(axis=1))
+        yield off(self.best, distance.min(axis=1))
+
+
+class BestExpert:
+    """best_expert(x, w, choice, least, K)."""
+
+    def make(self, n, random):
+        self.k, self.grid = 64 * n, (2,)
+        self.x, self.w = few(random, 256, self.k), few(random, self.k, 64)
+        self.choice, self.least = np.full(256, -7, np.int32), np.full(256, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.choice, self.least, self.k]
+
+    def errors(self):
+        y = self.x.astype(np.float64) @ self.w.astype(np.float64)
+        yield same(self.choice, y.argmax(axis=1))
+        yield off(self.least, y.min(axis=1))
+
+
+class Clamped:
+    """clamped(x, w, y, z, c, steps): what is no number stays."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 256) * np.float32(2)
+        self.x[:, 5:9] = np.nan
+        self.w = random.integers(-2**31, 2**31, (n, 256)).astype(np.int32)
+        self.w[:, 40:60] = random.integers(0, 100000, (n, 20))
+        self.y, self.z = (np.full((n, 256), 7, np.float32) for _ in range(2))
+        self.c = np.full(256, -7, np.int32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.z, self.c, self.steps]
+
+    def errors(self):
+        kept = np.isnan(self.x)
+        yield same(np.isnan(self.y), kept)
+        yield off(self.y[~kept], np.clip(self.x[~kept], -1, 0.75))
+        # (Of numbers of 32 bits the nearest, each one.)
+        yield same(self.z, np.clip(self.w.view(np.uint32).astype(np.float64).astype(np.float32), np.float32(70000), np.float32(4e9)))
+        cut = np.trunc((self.w & 1023).astype(np.float32) * np.float32(0.37) - np.float32(150.0053)).astype(np.int64)
+        yield same(self.c, cut.sum(axis=0))
+
+
+class WeightsUnsigned:
+    """weights_unsigned(x, w, y, K, N): Y = X (W - 128) / 64."""
+
+    def make(self, n, random):
+        self.k, self.n, self.grid = 64 * n, 128, (2,)
+        self.x, self.w = pointers.half(random, 64, self.k), random.integers(-128, 128, (self.k, self.n)).astype(np.int8)
+        self.y = np.full((64, self.n), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.k, self.n]
+
+    def errors(self):
+        yield off(self.y, self.x.astype(np.float64) @ ((self.w.view(np.uint8).astype(np.float64) - 128) / 64))
+
+
+around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "weights-unsigned": WeightsUnsigned})
+
+
+def main():
+    twill, cases, compiles, removes = around.asked(CASES)
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases:
+            failed |= pointers.checked(twill, case, folder, removes, compiles, IMPLIED.get(case, 0))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
