@@ -78,6 +78,24 @@ TEST_CASE("emit: that a kernel of sub-tiles is faster is said, with the option f
   CHECK_FALSE(contains(bound.err, "faster"));
 }
 
+TEST_CASE("a search that a limit ends: the program of the best so far, and what is open") {
+  const std::string module = " " TWILL_TEST_DATA "/ttgir/integers.ttgir";
+  const Run limited = run_twill("program" + module + " --conflict-limit 300");
+  CHECK(limited.code == 0);
+  CHECK(contains(limited.err,
+                 "twill: stopped by the conflict limit: I = 259, proved the least; "
+                 "L = "));
+  CHECK(contains(limited.err, " (--conflict-limit 0: none)\n"));
+  CHECK(run_twill("program" + module + " --conflict-limit 300 --quiet").err == "");
+  const Run timed = run_twill("program" + module + " --time-limit 3");
+  CHECK(timed.code == 0);
+  CHECK(contains(timed.err, "twill: stopped by the time limit: I = "));
+  // Nothing is left open: nothing is said.
+  CHECK_FALSE(contains(run_twill("program gemm --machine hopper").err, "stopped"));
+  CHECK(contains(run_twill("emit --help").out, "--conflict-limit INT=50000"));
+  CHECK(contains(run_twill("solve --help").out, "--conflict-limit INT=0"));
+}
+
 TEST_CASE("where there is no schedule, or no room for a kernel, other ways are tried and named") {
   const std::string blocks = " " TWILL_TEST_DATA "/ttgir/fp8-blocks-blackwell.ttgir";
   const std::string none = "it has no schedule as it is (proved)";
