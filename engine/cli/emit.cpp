@@ -15,14 +15,11 @@
 #include "graph/error.hpp"
 #include "graph/io/file.hpp"
 #include "graph/io/json_text.hpp"
-#include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/sequence.hpp"
 
 namespace twill::cli {
 namespace {
-
-constexpr int kMostLoops = 20;  // of a module, that are tried one after the other
 
 struct EmittedFlags {
   MakeFlags make;
@@ -59,27 +56,10 @@ std::string from_program(const EmittedFlags& flags, const std::string& bytes) {
 }
 
 /// Does a module's loop, with what stands around it, make up its function?
-bool makes_up_function(const ProgramSource& source) {
-  const auto read = ttgir::meaning_of_loop(*source.modules.front());
+bool makes_up_function(const ttgir::LoweredModule& module) {
+  const auto read = ttgir::meaning_of_loop(module);
   const auto* made = std::get_if<ttgir::ModuleMeaning>(&read);
   return made != nullptr && made->kernel.incomplete.empty();
-}
-
-/// Of a module whose loop was not chosen by the caller and does not make up its function, the last
-/// one that does; nullopt = there is none, or no need for it.
-std::optional<int> loop_to_write(const WorkloadFlags& flags, const ProgramSource& source) {
-  if (source.modules.empty() || flags.ttgir.loop || flags.ttgir.nest || makes_up_function(source))
-    return std::nullopt;
-  const auto count = static_cast<int>(ttgir::list_loops(source.modules.front()->module).size());
-  for (int loop = count - 1; loop >= 0 && count <= kMostLoops; --loop) {
-    WorkloadFlags other = flags;
-    other.ttgir.loop = loop;
-    try {
-      if (makes_up_function(load_source(other))) return loop;
-    } catch (const InputError&) {  // (a loop that has no problem has no kernel)
-    }
-  }
-  return std::nullopt;
 }
 
 /// Of a module whose function is several loops one behind the other, each with a schedule, and of
@@ -108,7 +88,7 @@ ProgramSource source_to_write(MakeFlags& make) {
     if (!make.quiet)
       std::cerr << "the function is " << source.sequence.size()
                 << " loops one behind the other, each with a schedule of its own\n";
-  } else if (const auto other = loop_to_write(make.work, source)) {
+  } else if (const auto other = other_loop(make.work, source, makes_up_function)) {
     if (!make.quiet)
       std::cerr << "loop " << *other << " of the module is written (--loop): with it the function "
                 << "is whole\n";

@@ -9,9 +9,12 @@
 #include "engine/cli/ttgir.hpp"
 #include "engine/output/style.hpp"
 #include "graph/io/file.hpp"
+#include "graph/ttgir/loops.hpp"
 
 namespace twill::cli {
 namespace {
+
+constexpr int kMostLoops = 20;  // of a module, that are looked at one after the other
 
 /// Of each search where the caller sets no limit: seconds. A schedule is for a compiler, which has
 /// to have one even where it is hard to prove that none is shorter.
@@ -74,6 +77,23 @@ ProgramSource load_source(const MakeFlags& flags) {
   WorkloadFlags work = flags.work;
   work.choose_registers = flags.registers == "auto";
   return load_source(work);
+}
+
+std::optional<int> other_loop(const WorkloadFlags& flags, const ProgramSource& source,
+                              const std::function<bool(const ttgir::LoweredModule&)>& fits) {
+  if (source.modules.empty() || flags.ttgir.loop || flags.ttgir.nest ||
+      fits(*source.modules.front()))
+    return std::nullopt;
+  const auto count = static_cast<int>(ttgir::list_loops(source.modules.front()->module).size());
+  for (int loop = count - 1; loop >= 0 && count <= kMostLoops; --loop) {
+    WorkloadFlags other = flags;
+    other.ttgir.loop = loop;
+    try {
+      if (fits(*load_source(other).modules.front())) return loop;
+    } catch (const InputError&) {  // (a loop that has no problem has no program)
+    }
+  }
+  return std::nullopt;
 }
 
 ProgramOptions program_options(const MakeFlags& flags) {

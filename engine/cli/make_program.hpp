@@ -1,6 +1,8 @@
 // A program made of what the command line names: solved or read, derived, judged.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -30,6 +32,11 @@ struct MakeFlags {
 /// What the input is lowered to, with what it computes. Throws InputError.
 ProgramSource load_source(const WorkloadFlags& flags);
 ProgramSource load_source(const MakeFlags& flags);  ///< with its --registers
+
+/// Of a module whose loop was not chosen by the caller and does not pass `fits`, the last one that
+/// does; nullopt = there is none, or no need for it.
+std::optional<int> other_loop(const WorkloadFlags& flags, const ProgramSource& source,
+                              const std::function<bool(const ttgir::LoweredModule&)>& fits);
 
 ProgramOptions program_options(const MakeFlags& flags);
 

@@ -23,6 +23,7 @@
 #include "graph/program/links.hpp"
 #include "graph/program/program_io.hpp"
 #include "graph/program/replay.hpp"
+#include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/module_run.hpp"
 
 namespace twill::cli {
@@ -215,6 +216,25 @@ void print_json(const RunFlags& flags, const program::Program& program,
   std::cout << answer.dump(2) << "\n";
 }
 
+/// Of a module of which nobody has chosen a loop, and whose outer loop is the one for warp
+/// specialization: what a loop around others computes is not read, what one of those does may be.
+MakeFlags with_known_loop(MakeFlags make) {
+  if (!make.schedule.empty() || !is_file(make.work.input)) return make;
+  const auto known = [](const ttgir::LoweredModule& module) {
+    return std::holds_alternative<ttgir::ModuleMeaning>(ttgir::meaning_of_loop(module));
+  };
+  try {
+    if (const auto loop = other_loop(make.work, load_source(make.work), known)) {
+      make.work.ttgir.loop = loop;
+      if (!make.quiet)
+        std::cerr << "loop " << *loop << " of the module is run (--loop): what the other computes "
+                  << "is not known\n";
+    }
+  } catch (const InputError&) {  // said where its program is made
+  }
+  return make;
+}
+
 int run_numbers(const RunFlags& flags) {
   program::Program program;
   std::optional<ttgir::ModuleRun> module;
@@ -230,7 +250,7 @@ int run_numbers(const RunFlags& flags) {
                        "a program file has all that is needed");
     program = program::parse_program(bytes, work.input);
   } else {
-    auto made = make_program(flags.make);
+    auto made = make_program(with_known_loop(flags.make));
     if (const int* code = std::get_if<int>(&made)) return *code;
     MadeProgram& all = std::get<MadeProgram>(made);
     program = std::move(all.program);

@@ -78,6 +78,16 @@ TEST_CASE("emit: that a kernel of sub-tiles is faster is said, with the option f
   CHECK_FALSE(contains(bound.err, "faster"));
 }
 
+TEST_CASE("run: of a module whose outer loop is the default, the loop whose meaning is known") {
+  const std::string module =
+      " " TWILL_TEST_DATA "/../../graph/kernels/triton/blackwell-gemm-persistent.ttgir";
+  const Run run = run_twill("run" + module);
+  CHECK(run.code == 0);
+  CHECK(contains(run.err, "loop 1 of the module is run (--loop)"));
+  CHECK(run.out == run_twill("run" + module + " --loop 1").out);
+  CHECK(run_twill("run" + module + " --loop 0").code == 2);  // who asks for a loop gets it
+}
+
 TEST_CASE("a search that a limit ends: the program of the best so far, and what is open") {
   const std::string module = " " TWILL_TEST_DATA "/ttgir/integers.ttgir";
   const Run limited = run_twill("program" + module + " --conflict-limit 300");
