@@ -71,7 +71,8 @@ def ptxas_says(kernel, folder):
     text = done.stdout + done.stderr
     spills = [int(x) for x in re.findall(r"(\d+) bytes spill (?:stores|loads)", text)]
     registers = re.search(r"Used (\d+) registers", text)
-    serialised = re.findall(r".*wgmma.*serializ.*", text)
+    # (Since 13.4 C7517 says that a wait for products was put in.)
+    serialised = re.findall(r".*wgmma.*serializ.*|.*wgmma\.wait_group is injected.*", text)
     return int(registers.group(1)) if registers else 0, sum(spills), serialised
 
 

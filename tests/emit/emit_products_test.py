@@ -13,7 +13,7 @@ import emit_around_test as around
 import emit_pointers_test as pointers
 import numpy as np
 
-NAMES = ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled", "few-rows", "scaled-rows", "wide-factors", "part-where-any", "ends-alone")
+NAMES = ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled", "few-rows", "scaled-rows", "wide-factors", "two-products", "part-where-any", "ends-alone")
 CASES = [f"{name}-{machine}" for name in NAMES for machine in ("hopper", "blackwell")]
 # (product-in-branch is gemm-in-branch for Blackwell.)
 CASES += ["gemm-int4-hopper", "gemm-int4-blackwell", "gemm-in-branch-hopper", "product-in-branch"]  # of bench/modules
@@ -153,6 +153,22 @@ class ScaledRows:
         yield off(self.y, (self.x.astype(np.float32) * self.scale).astype(np.float16).astype(np.float64) @ self.w.astype(np.float64))
 
 
+class TwoProducts:
+    """two_products(x, w, u, v, y, K, N): Y = X W + U V."""
+
+    def make(self, n, random):
+        self.k, self.n, self.grid = 64 * n, 128, (2, 1)
+        self.x, self.u = half(random, 128, self.k), half(random, 128, self.k)
+        self.w, self.v = half(random, self.k, self.n), half(random, self.k, self.n)
+        self.y = np.full((128, self.n), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.x, self.w, self.u, self.v, self.y, self.k, self.n]
+
+    def errors(self):
+        yield off(self.y, self.x.astype(np.float64) @ self.w.astype(np.float64) + self.u.astype(np.float64) @ self.v.astype(np.float64))
+
+
 class WideFactors:
     """wide_factors(x, w, y, M, K, N): Y = X' W' of 32-bit floats, of which a Tensor Core takes the first 11 bits."""
 
@@ -254,7 +270,7 @@ class GemmInt4:
 
 ORACLES = {"gemm-in-branch": GemmInBranch, "product-in": GemmInBranch, "gemm-int4": GemmInt4, "adapter": Adapter, "chunk-of-state": ChunkOfState, "chunk-beside-itself": ChunkBesideItself, "steps-chosen": StepsChosen,
            "weight-scaled": WeightScaled, "few-rows": FewRows, "scaled-rows": ScaledRows,
-           "wide-factors": WideFactors, "part-where-any": PartWhereAny, "ends-alone": EndsAlone}
+           "wide-factors": WideFactors, "two-products": TwoProducts, "part-where-any": PartWhereAny, "ends-alone": EndsAlone}
 
 
 def oracle_of(path):

@@ -140,6 +140,23 @@ def scaled_rows(x_ptr, scale_ptr, w_ptr, y_ptr, K, N, BLOCK_M: tl.constexpr, BLO
 
 
 @triton.jit
+def two_products(x_ptr, w_ptr, u_ptr, v_ptr, y_ptr, K, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """Y = X W + U V, step by step: both products of a step add to the same sum, one behind the other."""
+    row = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    column = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    k = tl.arange(0, BLOCK_K)
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for start in range(0, K, BLOCK_K):
+        x = tl.load(x_ptr + row[:, None] * K + (start + k)[None, :])
+        w = tl.load(w_ptr + (start + k)[:, None] * N + column[None, :])
+        acc = tl.dot(x, w, acc)
+        u = tl.load(u_ptr + row[:, None] * K + (start + k)[None, :])
+        v = tl.load(v_ptr + (start + k)[:, None] * N + column[None, :])
+        acc = tl.dot(u, v, acc)
+    tl.store(y_ptr + row[:, None] * N + column[None, :], acc.to(tl.float16))
+
+
+@triton.jit
 def wide_factors(x_ptr, w_ptr, y_ptr, M, K, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
     """Y = X' W' of 32-bit floats, multiplied as tf32: what is summed lies along W and across X."""
     row = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -205,6 +222,8 @@ CASES = [  # kernel, its signature, its constants
     (few_rows, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp16:16, length=i32, scale=fp32", dict(ROWS=16, KEYS=64, HEAD=128)),
     (scaled_rows, "x_ptr=*fp16:16, scale_ptr=*fp32:16, w_ptr=*fp16:16, y_ptr=*fp16:16, K=i32:16, N=i32:16",
      dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
+    (two_products, "x_ptr=*fp16:16, w_ptr=*fp16:16, u_ptr=*fp16:16, v_ptr=*fp16:16, y_ptr=*fp16:16, K=i32:16, N=i32:16",
+     dict(BLOCK_M=64, BLOCK_N=128, BLOCK_K=64)),
     (wide_factors, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, M=i32:16, K=i32:16, N=i32:16",
      dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=32)),
     (part_where_any, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, z_ptr=*fp32:16, lengths_ptr=*i32, K=i32:16, N=i32:16",

@@ -127,3 +127,31 @@ TEST_CASE("lags and places of a cut loop") {
   CHECK(code.items[3].lag == 0);
   CHECK(code.code.depth == 1);
 }
+
+TEST_CASE("waits that stand earlier") {
+  program::Program p;
+  p.slots.resize(1);
+  p.ops.resize(3);
+  p.events.push_back({0, {}, true, false, 0, 0, 0});
+  p.waits.push_back({2, 0, 0, program::Need::raw, 0});
+  p.waits.push_back({1, 0, 1, program::Need::raw, 0});
+  // Items 0, the second wait, 1, the first wait, 2.
+  const CutCode before = emit::cut_code(p, 0, 0, false, {{0, 1}});
+  CHECK(before.items.size() == 5);
+  CHECK((before.items[2].is_wait && before.items[2].index == 0 && before.items[2].lag == 0));
+  CHECK((!before.items[3].is_wait && before.items[3].index == 1));
+  CHECK(before.code.depth == 0);
+  // The one of the iteration before goes to the end of the period before: all else is a period
+  // late.
+  const CutCode end = emit::cut_code(p, 0, 0, false, {{1, -1}});
+  CHECK((end.items.back().is_wait && end.items.back().index == 1 && end.items.back().lag == 0));
+  CHECK(end.lag(0) == 1);
+  CHECK(end.lag(2) == 1);
+  CHECK(end.code.depth == 1);
+  // In the loop it waits for the product that the loop has just issued.
+  const emit::Step& last = end.code.steady.back();
+  const emit::Step& first = end.code.steady.front();
+  CHECK((last.is_wait && last.index == 1));
+  CHECK((!first.is_wait && first.index == 0));
+  CHECK(last.iteration.offset == first.iteration.offset);
+}
