@@ -54,7 +54,8 @@ bool MeaningBuilder::converts(int index, meaning::Value& value, Where where, int
   const Operation& op = m_.op(index);
   const bool clamps = op.name == "tt.clampf", from_whole = op.name == "arith.uitofp";
   const bool to_whole = op.name == "arith.fptosi" || op.name == "arith.fptoui";
-  if ((!clamps && !from_whole && !to_whole) || op.results.size() != 1) return false;
+  const bool kept = op.name == "arith.maximumf" || op.name == "arith.minimumf";
+  if ((!clamps && !from_whole && !to_whole && !kept) || op.results.size() != 1) return false;
   std::vector<Operand> in;
   for (const int operand : op.operands) {
     const int cut = where == Where::loop ? split_.of(operand) : dimension;
@@ -68,7 +69,17 @@ bool MeaningBuilder::converts(int index, meaning::Value& value, Where where, int
     value.operands = std::move(of);
     return true;
   };
-  if (in.size() != (clamps ? 3U : 1U)) return false;
+  if (in.size() != (clamps ? 3U : kept ? 2U : 1U)) return false;
+  // What is no number is not itself, and stays. (The larger of it and a number is the number.)
+  const auto no_number = [&](const Operand& one) {
+    return step(Function::not_equal, "i32", {one, one});
+  };
+  if (kept) {
+    const Function function = op.name == "arith.maximumf" ? Function::max : Function::min;
+    const Operand of_both = step(function, value.type, {in[0], in[1]});
+    const Operand second = step(Function::select, value.type, {no_number(in[1]), in[1], of_both});
+    return last(Function::select, {no_number(in[0]), in[0], second});
+  }
   if (clamps) {
     const std::string type = value.type;
     const Operand above = step(Function::max, type, {in[0], in[1]});
@@ -78,10 +89,8 @@ bool MeaningBuilder::converts(int index, meaning::Value& value, Where where, int
     const std::string_view word = text.substr(mode + std::string_view("propagateNan = ").size());
     if (word.starts_with("none") || word.starts_with("0"))
       return last(Function::min, {above, in[2]});
-    // What is no number is not itself, and stays.
     const Operand inside = step(Function::min, type, {above, in[2]});
-    return last(Function::select,
-                {step(Function::not_equal, "i32", {in[0], in[0]}), in[0], inside});
+    return last(Function::select, {no_number(in[0]), in[0], inside});
   }
   if (from_whole) {
     if (!is_integer(op.operands[0])) refuse(index, "it makes a number of no i8 or i32");

@@ -36,9 +36,9 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
     value.function = scan ? Function::running_sum : Function::row_sum;
   else if (scan)
     refuse(index, "it scans with " + std::string(combine.name));
-  else if (combine.name == "arith.maxnumf" || combine.name == "arith.maximumf")
+  else if (combine.name == "arith.maxnumf")
     value.function = Function::row_max;
-  else if (combine.name == "arith.minnumf" || combine.name == "arith.minimumf")
+  else if (combine.name == "arith.minnumf")
     value.function = Function::row_min;
   else
     refuse(index, "it reduces with " + std::string(combine.name));

@@ -11,12 +11,15 @@ import tempfile
 import emit_around_test as around
 import emit_pointers_test as pointers
 import numpy as np
+import stand_in
 
-CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "weights-unsigned") for machine in ("hopper", "blackwell")]
+stand_in.NO_NUMBERS_DROPPED = True
+
+CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "weights-unsigned") for machine in ("hopper", "blackwell")]
 # Vectors of 64 and 256 numbers, for 128 threads.
-pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8)) for machine in ("hopper", "blackwell")})
+pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8), ("bounded", 8)) for machine in ("hopper", "blackwell")})
 # What the loading slot tells of z's store it tells behind y's store of the iteration before.
-IMPLIED = {"clamped-hopper": 1}
+IMPLIED = {"clamped-hopper": 1, "bounded-hopper": 1, "bounded-blackwell": 2}
 off = around.off
 
 
@@ -93,6 +96,26 @@ class Clamped:
         yield same(self.c, cut.sum(axis=0))
 
 
+class Bounded:
+    """bounded(x, z, most, least, steps): what is no number stays, in either of the two."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.z = (around.floats(random, n, 256) for _ in range(2))
+        self.x[:, 5:9] = np.nan
+        self.z[:, 8:12] = np.nan
+        self.most, self.least = (np.full((n, 256), 7, np.float32) for _ in range(2))
+
+    def arguments(self):
+        return [self.x, self.z, self.most, self.least, self.steps]
+
+    def errors(self):
+        # (numpy's two hand on what is no number.)
+        for made, right in ((self.most, np.maximum(self.x, self.z)), (self.least, np.minimum(self.x, self.z * 2))):
+            yield same(np.isnan(made), np.isnan(right))
+            yield off(made[~np.isnan(right)], right[~np.isnan(right)])
+
+
 class WeightsUnsigned:
     """weights_unsigned(x, w, y, K, N): Y = X (W - 128) / 64."""
 
@@ -108,7 +131,7 @@ class WeightsUnsigned:
         yield off(self.y, self.x.astype(np.float64) @ ((self.w.view(np.uint8).astype(np.float64) - 128) / 64))
 
 
-around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "weights-unsigned": WeightsUnsigned})
+around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "bounded": Bounded, "weights-unsigned": WeightsUnsigned})
 
 
 def main():

@@ -172,6 +172,17 @@ TEST_CASE("a branch is refused that does more than compute, by its line") {
   CHECK_MESSAGE(no->why.find("it is not always executed") != std::string::npos, no->why);
 }
 
+TEST_CASE("a maximum of a row that hands on what is no number is refused") {
+  std::string text = read_file(TWILL_TEST_DATA "/ttgir/attention-pointers-hopper.ttgir");
+  const std::size_t reduced = text.find("tt.reduce"), combine = text.find("arith.maxnumf", reduced);
+  REQUIRE(combine != std::string::npos);
+  text.replace(combine, std::string("arith.maxnumf").size(), "arith.maximumf");
+  const auto read = meaning_of_loop(lowered(text));
+  const auto* no = std::get_if<NoMeaning>(&read);
+  REQUIRE(no != nullptr);
+  CHECK_MESSAGE(no->why.find("it reduces with arith.maximumf") != std::string::npos, no->why);
+}
+
 TEST_CASE("a scan is refused that is no running sum, by its line") {
   const std::string text = read_file(TWILL_TEST_DATA "/ttgir/running-sums.ttgir");
   const auto why = [&](std::string from, const std::string& to) {
