@@ -101,7 +101,7 @@ class ExpressionReader {
   // Weakest first, as in Python.
   Expr level(int strength) {
     static const std::array<std::vector<std::string_view>, 4> kSigns = {
-        std::vector<std::string_view>{"<=", ">=", "==", ">", "<"},
+        std::vector<std::string_view>{"<=", ">=", "==", "!=", ">", "<"},
         {"&"},
         {"+", "-"},
         {"*", "//", "/", "%"}};

@@ -20,18 +20,19 @@ double size_of(const Thing& one) {
 }
 
 bool compares(const std::string& sign) {
-  return sign == "<=" || sign == ">=" || sign == "==" || sign == ">" || sign == "<";
+  return sign == "<=" || sign == ">=" || sign == "==" || sign == "!=" || sign == ">" || sign == "<";
 }
 
-/// Of arith.cmpi (signed) and arith.cmpf (ordered).
+/// Of arith.cmpi (signed) and arith.cmpf (ordered, but != is also of what is no number).
 std::string predicate(const std::string& sign, bool floating) {
   const std::string name = sign == "<="   ? "le"
                            : sign == ">=" ? "ge"
                            : sign == "<"  ? "lt"
                            : sign == ">"  ? "gt"
+                           : sign == "!=" ? "ne"
                                           : "eq";
-  if (floating) return "o" + name;
-  return name == "eq" ? name : "s" + name;
+  if (floating) return (name == "ne" ? "u" : "o") + name;
+  return name == "eq" || name == "ne" ? name : "s" + name;
 }
 
 }  // namespace
@@ -140,6 +141,7 @@ Thing Builder::folded(const std::string& sign, const Thing& a, const Thing& b) c
                    : sign == ">=" ? x >= y
                    : sign == "<"  ? x < y
                    : sign == ">"  ? x > y
+                   : sign == "!=" ? x != y
                                   : x == y;
       return one;
     }

@@ -55,6 +55,7 @@ std::optional<std::int64_t> real_predicate(const Module& module, const Operation
   if (word == "oge" || word == "3") return kSignedAtLeast;
   if (word == "olt" || word == "4") return kSignedLess;
   if (word == "ole" || word == "5") return kSignedAtMost;
+  if (word == "une" || word == "13") return kUnequal;  // also of what is no number, as C's !=
   return std::nullopt;
 }
 

@@ -71,12 +71,13 @@ bool MeaningBuilder::integers(int index, meaning::Value& value, Where where, int
   if (op.name == "arith.cmpi" || op.name == "arith.cmpf") {
     const bool real = op.name == "arith.cmpf";
     const auto how = real ? real_predicate(m_, op) : predicate(m_, op);
-    if (op.operands.size() != 2 || !how || *how == kUnequal ||
-        (!real && !is_integer(op.operands[0])))
+    if (op.operands.size() != 2 || !how || (!real && !is_integer(op.operands[0])))
       refuse(index, "its comparison is not read");
-    if (flags && *how != kEqual) refuse(index, "of flags only equality is read");
+    if (flags && *how != kEqual && *how != kUnequal)
+      refuse(index, "of flags only equality is read");
     const bool turned = *how == kSignedLess || *how == kSignedAtMost;
     value.function = *how == kEqual                               ? Function::equal
+                     : *how == kUnequal                           ? Function::not_equal
                      : *how == kSignedMore || *how == kSignedLess ? Function::greater
                                                                   : Function::at_least;
     read(op.operands[turned ? 1 : 0]);

@@ -15,11 +15,11 @@ import stand_in
 
 stand_in.NO_NUMBERS_DROPPED = True
 
-CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "weights-unsigned") for machine in ("hopper", "blackwell")]
+CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "allowed", "weights-unsigned") for machine in ("hopper", "blackwell")]
 # Vectors of 64 and 256 numbers, for 128 threads.
-pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8), ("bounded", 8)) for machine in ("hopper", "blackwell")})
+pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8), ("bounded", 8), ("allowed", 8)) for machine in ("hopper", "blackwell")})
 # What the loading slot tells of z's store it tells behind y's store of the iteration before.
-IMPLIED = {"clamped-hopper": 1, "bounded-hopper": 1, "bounded-blackwell": 2}
+IMPLIED = {"clamped-hopper": 1, "allowed-hopper": 1, "allowed-blackwell": 2, "bounded-hopper": 1, "bounded-blackwell": 2}
 off = around.off
 
 
@@ -116,6 +116,26 @@ class Bounded:
             yield off(made[~np.isnan(right)], right[~np.isnan(right)])
 
 
+class Allowed:
+    """allowed(x, w, y, z, steps): x where w is not 0, and 3 x or 0.5."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 256)
+        self.x[:, 5:9] = np.nan
+        self.w = random.integers(-2, 3, (n, 256)).astype(np.int32)
+        self.y, self.z = (np.full((n, 256), 7, np.float32) for _ in range(2))
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.z, self.steps]
+
+    def errors(self):
+        kept = np.where(self.w != 0, self.x, np.float32(-1))
+        yield same(np.isnan(self.y), np.isnan(kept))
+        yield off(self.y[~np.isnan(kept)], kept[~np.isnan(kept)])
+        yield off(self.z, np.where(np.isnan(self.x), np.float32(0.5), self.x * np.float32(3)))
+
+
 class WeightsUnsigned:
     """weights_unsigned(x, w, y, K, N): Y = X (W - 128) / 64."""
 
@@ -131,7 +151,7 @@ class WeightsUnsigned:
         yield off(self.y, self.x.astype(np.float64) @ ((self.w.view(np.uint8).astype(np.float64) - 128) / 64))
 
 
-around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "bounded": Bounded, "weights-unsigned": WeightsUnsigned})
+around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "bounded": Bounded, "allowed": Allowed, "weights-unsigned": WeightsUnsigned})
 
 
 def main():

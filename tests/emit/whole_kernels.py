@@ -1,5 +1,5 @@
 """Kernels of which tests/data/ttgir has modules: least numbers and places of rows, in the loop and behind it, integers without a sign
-as numbers and back, clamps, what is no number.
+as numbers and back, clamps, what is no number, inequality.
 
     VENV/bin/python tests/emit/whole_kernels.py FOLDER
 
@@ -84,12 +84,24 @@ def bounded(x_ptr, z_ptr, most_ptr, least_ptr, steps, D: tl.constexpr):
         tl.store(least_ptr + t * D + d, tl.minimum(x, z * 2.0, propagate_nan=tl.PropagateNan.ALL))
 
 
+@triton.jit
+def allowed(x_ptr, w_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
+    """What a mask of integers allows; what is no number replaced."""
+    d = tl.arange(0, D)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D + d)
+        w = tl.load(w_ptr + t * D + d)
+        tl.store(y_ptr + t * D + d, tl.where(w != 0, x, -1.0))
+        tl.store(z_ptr + t * D + d, tl.where(x != x, 0.5, x * 3.0))
+
+
 CASES = [  # kernel, its signature, its constants
     (nearest, "x_ptr=*fp16:16, centre_ptr=*fp16:16, norm_ptr=*fp32:16, index_ptr=*i32:16, best_ptr=*fp32:16, centres=i32:16",
      dict(M=128, N=64, D=64)),
     (best_expert, "x_ptr=*fp16:16, w_ptr=*fp16:16, choice_ptr=*i32:16, least_ptr=*fp32:16, K=i32:16", dict(M=128, E=64, BLOCK_K=64)),
     (clamped, "x_ptr=*fp32:16, w_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, c_ptr=*i32:16, steps=i32", dict(D=256)),
     (bounded, "x_ptr=*fp32:16, z_ptr=*fp32:16, most_ptr=*fp32:16, least_ptr=*fp32:16, steps=i32", dict(D=256)),
+    (allowed, "x_ptr=*fp32:16, w_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
     (weights_unsigned, "x_ptr=*fp16:16, w_ptr=*i8:16, y_ptr=*fp16:16, K=i32:16, N=i32:16", dict(M=64, BLOCK_N=64, BLOCK_K=64)),
 ]
 
