@@ -10,6 +10,7 @@
 #include "graph/index.hpp"
 #include "graph/lowering/kernel_meaning.hpp"
 #include "graph/program/links.hpp"
+#include "graph/program/too_large.hpp"
 #include "graph/restriction.hpp"
 #include "graph/ttgir/meaning.hpp"
 
@@ -68,9 +69,12 @@ std::string reason(const std::string& rule, const std::string& text) {
   return printable(rule) + ": " + printable(text);
 }
 
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
 /// The program of `given`, judged, in the result; or what there is not. Is it refused because so
-/// many iterations are under way at a time that not every trip count can be looked at?
-bool take(const ProgramSource& source, Given given, ProgramResult& result) {
+/// many iterations are under way at a time that not every trip count can be looked at? `apart` gets
+/// too_large_apart().
+bool take(const ProgramSource& source, Given given, ProgramResult& result, Pairs* apart = nullptr) {
   if (const auto* no = std::get_if<program::Refusal>(&given.made.program)) {
     std::string why = reason(no->rule, no->text);
     if (given.made.none_placed) {
@@ -101,6 +105,7 @@ bool take(const ProgramSource& source, Given given, ProgramResult& result) {
   program.meaning = given.meaning ? given.meaning->meaning : source.meaning;
   program::Links links;
   if (const auto no = program.meaning ? program::link(program, links) : std::nullopt) {
+    if (apart != nullptr) *apart = program::too_large_apart(program);
     result.no_meaning = "it cannot be executed: " + printable(*no);
     result.remarks.push_back(result.no_meaning);
     program.meaning.reset();
@@ -265,6 +270,7 @@ void put_together(Problem& problem, const ProgramOptions& options) {
 struct Best {
   ProgramResult result;
   Cycle stages = 0;  ///< of a schedule whose program is refused for their number
+  Pairs apart;       ///< ops that would have to be on one slot for it to be executed
 };
 
 Best best_of_all(const ProgramSource& source, const ProgramOptions& options, std::stop_token stop) {
@@ -305,8 +311,34 @@ Best best_of_all(const ProgramSource& source, const ProgramOptions& options, std
   whole.pins = source.layouts[chosen].problem.pins;
   given.hash = hash_of(source, chosen, whole);
   const Cycle stages = stage_count(*given.made.solution.schedule);
-  if (take(source, std::move(given), result)) best.stages = stages;
+  if (take(source, std::move(given), result, &best.apart)) best.stages = stages;
   return best;
+}
+
+constexpr int kMostTogether = 4;  // times that more ops are put on one slot
+
+/// Where a result is handed on that is larger than its storage, with the ops on one slot: what
+/// satisfies that satisfies the problem as it is, so that its bounds stay. Else as it was.
+Best with_results_together(const ProgramSource& source, ProgramOptions options, Best first,
+                           const std::stop_token& stop) {
+  Pairs apart = first.apart;
+  for (int k = 0; k < kMostTogether && !apart.empty() && !stop.stop_requested(); ++k) {
+    options.together.insert(options.together.end(), apart.begin(), apart.end());
+    Best next = best_of_all(source, options, stop);
+    if (!next.result.made) break;
+    apart = next.apart;
+    if (!next.result.no_meaning.empty()) continue;
+    MadeProgram& now = *next.result.made;
+    const MadeProgram& before = *first.result.made;
+    const bool same = now.program.initiation_interval == before.program.initiation_interval &&
+                      now.solution.schedule->length == before.solution.schedule->length;
+    if (!same || before.program.status != "optimal") now.program.status = "feasible";
+    now.program.ii_lower_bound = before.program.ii_lower_bound;
+    now.program.searched_only = before.program.searched_only;
+    now.program.placed.reset();  // (of a problem with more in it)
+    return next;
+  }
+  return first;
 }
 
 }  // namespace
@@ -314,7 +346,7 @@ Best best_of_all(const ProgramSource& source, const ProgramOptions& options, std
 ProgramResult best_program(const ProgramSource& source, const ProgramOptions& options,
                            std::stop_token stop) {
   check_source(source);
-  Best first = best_of_all(source, options, stop);
+  Best first = with_results_together(source, options, best_of_all(source, options, stop), stop);
   if (first.stages == 0 || stages_of(options.search).kind == StageChoice::paper)
     return std::move(first.result);
   // Fewer stages, by halves.
@@ -323,7 +355,7 @@ ProgramResult best_program(const ProgramSource& source, const ProgramOptions& op
     if (stop.stop_requested()) break;
     ProgramOptions fewer = options;
     fewer.search.search_stages = StageChoice{StageChoice::limited, most};
-    Best next = best_of_all(source, fewer, stop);
+    Best next = with_results_together(source, fewer, best_of_all(source, fewer, stop), stop);
     if (!next.result.made) continue;
     next.result.remarks.push_back("the best schedule has " + std::to_string(first.stages) +
                                   " stages, too many for a program that is judged at every trip "

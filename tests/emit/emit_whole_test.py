@@ -15,9 +15,11 @@ import stand_in
 
 stand_in.NO_NUMBERS_DROPPED = True
 
-CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "allowed", "weights-unsigned") for machine in ("hopper", "blackwell")]
+CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "allowed", "masked-attention", "weights-unsigned") for machine in ("hopper", "blackwell")]
 # Vectors of 64 and 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8), ("bounded", 8), ("allowed", 8)) for machine in ("hopper", "blackwell")})
+# Three warpgroups of 128 registers a thread; a tile of P beside its mask.
+pointers.SPILLS.update({"masked-attention-hopper": 492, "masked-attention-blackwell": 80})
 # What the loading slot tells of z's store it tells behind y's store of the iteration before.
 IMPLIED = {"clamped-hopper": 1, "allowed-hopper": 1, "allowed-blackwell": 2, "bounded-hopper": 1, "bounded-blackwell": 2}
 off = around.off
@@ -136,6 +138,28 @@ class Allowed:
         yield off(self.z, np.where(np.isnan(self.x), np.float32(0.5), self.x * np.float32(3)))
 
 
+class MaskedAttention:
+    """masked_attention(q, k, v, mask, o, n, scale): softmax over the keys that the bytes allow."""
+
+    def make(self, n, random):
+        self.n, self.grid = 64 * n, (1,)
+        self.q, self.k, self.v = (around.floats(random, rows, 64).astype(np.float16) for rows in (128, self.n, self.n))
+        self.mask = random.integers(-1, 2, (128, self.n)).astype(np.int8)
+        self.mask[3] = 0
+        self.o = np.full((128, 64), 7, np.float16)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.mask, self.o, self.n, 0.1]
+
+    def errors(self):
+        if self.n == 0:
+            yield same(np.isnan(self.o), np.ones((128, 64), bool))
+            return
+        s = np.where(self.mask != 0, self.q.astype(np.float64) @ self.k.astype(np.float64).T * 0.1, -1e30)
+        p = np.exp2(s - s.max(axis=1, keepdims=True))
+        yield off(self.o, p / p.sum(axis=1, keepdims=True) @ self.v.astype(np.float64))
+
+
 class WeightsUnsigned:
     """weights_unsigned(x, w, y, K, N): Y = X (W - 128) / 64."""
 
@@ -151,7 +175,7 @@ class WeightsUnsigned:
         yield off(self.y, self.x.astype(np.float64) @ ((self.w.view(np.uint8).astype(np.float64) - 128) / 64))
 
 
-around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "bounded": Bounded, "allowed": Allowed, "weights-unsigned": WeightsUnsigned})
+around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "bounded": Bounded, "allowed": Allowed, "masked-attention": MaskedAttention, "weights-unsigned": WeightsUnsigned})
 
 
 def main():

@@ -95,6 +95,29 @@ def allowed(x_ptr, w_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
         tl.store(z_ptr + t * D + d, tl.where(x != x, 0.5, x * 3.0))
 
 
+@triton.jit
+def masked_attention(q_ptr, k_ptr, v_ptr, mask_ptr, o_ptr, n, scale, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    """Attention whose mask is a matrix of bytes."""
+    rows, d = tl.arange(0, M), tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + d[None, :])
+    m = tl.full([M], -1.0e30, tl.float32)
+    l = tl.zeros([M], tl.float32)
+    acc = tl.zeros([M, D], tl.float32)
+    for begin in range(0, n, N):
+        c = begin + tl.arange(0, N)
+        k = tl.load(k_ptr + c[None, :] * D + d[:, None])
+        kept = tl.load(mask_ptr + rows[:, None] * n + c[None, :])
+        s = tl.where(kept != 0, tl.dot(q, k) * scale, -1.0e30)
+        new = tl.maximum(m, tl.max(s, 1))
+        p = tl.exp2(s - new[:, None])
+        a = tl.exp2(m - new)
+        l = l * a + tl.sum(p, 1)
+        v = tl.load(v_ptr + c[:, None] * D + d[None, :])
+        acc = tl.dot(p.to(tl.float16), v, acc * a[:, None])
+        m = new
+    tl.store(o_ptr + rows[:, None] * D + d[None, :], (acc / l[:, None]).to(tl.float16))
+
+
 CASES = [  # kernel, its signature, its constants
     (nearest, "x_ptr=*fp16:16, centre_ptr=*fp16:16, norm_ptr=*fp32:16, index_ptr=*i32:16, best_ptr=*fp32:16, centres=i32:16",
      dict(M=128, N=64, D=64)),
@@ -102,6 +125,8 @@ CASES = [  # kernel, its signature, its constants
     (clamped, "x_ptr=*fp32:16, w_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, c_ptr=*i32:16, steps=i32", dict(D=256)),
     (bounded, "x_ptr=*fp32:16, z_ptr=*fp32:16, most_ptr=*fp32:16, least_ptr=*fp32:16, steps=i32", dict(D=256)),
     (allowed, "x_ptr=*fp32:16, w_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
+    (masked_attention, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, mask_ptr=*i8:16, o_ptr=*fp16:16, n=i32:16, scale=fp32",
+     dict(M=128, N=64, D=64)),
     (weights_unsigned, "x_ptr=*fp16:16, w_ptr=*i8:16, y_ptr=*fp16:16, K=i32:16, N=i32:16", dict(M=64, BLOCK_N=64, BLOCK_K=64)),
 ]
 
