@@ -88,6 +88,19 @@ TEST_CASE("run: of a module whose outer loop is the default, the loop whose mean
   CHECK(run_twill("run" + module + " --loop 0").code == 2);  // who asks for a loop gets it
 }
 
+TEST_CASE(
+    "a mask of a tile is used where it is made: in memory it would be larger than it is charged") {
+  const std::string module = " " TWILL_TEST_DATA "/ttgir/masked-attention-hopper.ttgir";
+  const Run run = run_twill("run" + module);
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "right"));
+  const auto program = nlohmann::json::parse(run_twill("program" + module + " --json").out);
+  // (What satisfies that satisfies the problem as it is, whose bound stays.)
+  CHECK(program["status"] == "feasible");
+  CHECK(program["lower_bound"] <= program["initiation_interval"]);
+  CHECK(program.contains("meaning"));
+}
+
 TEST_CASE("a search that a limit ends: the program of the best so far, and what is open") {
   const std::string module = " " TWILL_TEST_DATA "/ttgir/integers.ttgir";
   const Run limited = run_twill("program" + module + " --conflict-limit 300");
