@@ -177,7 +177,8 @@ TEST_CASE("a maximum of a row that hands on what is no number is refused") {
   const std::size_t reduced = text.find("tt.reduce"), combine = text.find("arith.maxnumf", reduced);
   REQUIRE(combine != std::string::npos);
   text.replace(combine, std::string("arith.maxnumf").size(), "arith.maximumf");
-  const auto read = meaning_of_loop(lowered(text));
+  const auto read =
+      meaning_of_loop(lower_module(text, "kept", builtin_machine("hopper"), "hopper", {}, {}));
   const auto* no = std::get_if<NoMeaning>(&read);
   REQUIRE(no != nullptr);
   CHECK_MESSAGE(no->why.find("it reduces with arith.maximumf") != std::string::npos, no->why);
