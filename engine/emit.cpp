@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/include/twill_emit.hpp"
+#include "engine/kernel_program.hpp"
 #include "engine/output/style.hpp"
 #include "graph/emit/cuda.hpp"
 #include "graph/emit/gluon.hpp"
@@ -64,9 +65,9 @@ bool refused_for_room(const EmittedText& emitted) {
   return no != nullptr && no->needs_shared;
 }
 
-/// Of each search but the first: a schedule that is asked for more than the best one can be hard to
-/// prove the shortest, and is only written where it is found. Counted: the same answer everywhere.
-constexpr std::int64_t kConflictsOfWay = 5'000;
+/// Of the limit of conflicts each search but the first has this part: there are several, and a
+/// schedule that is asked for more than the best one can be hard to prove the shortest.
+constexpr std::int64_t kShareOfWay = 10;
 
 /// A module's loop is a chain of many small ops, and a schedule of least I may have them on any
 /// slot: fewest hand-overs first, then fewest results that cross slots, then none of registers.
@@ -222,21 +223,14 @@ class KernelSearch {
     if (is_refused(emitted_)) emitted_ = refusal;
   }
 
-  /// Solved again with more asked of the schedule. What satisfies that satisfies the problem as it
-  /// is, too; so it is as good as the first one if I and L are, else feasible with its bound.
+  /// Solved again with more asked of the schedule (take_bounds()).
   void try_way(ProgramOptions way) {
     std::int64_t& limit = way.search.conflict_limit;
-    limit = limit > 0 ? std::min(limit, kConflictsOfWay) : kConflictsOfWay;
+    if (limit > 0) limit = std::max<std::int64_t>(1, limit / kShareOfWay);
     ProgramResult again = best_program(source_, way, stop_);
     if (!again.made || (first_.module_meaning && !again.made->module_meaning)) return;
     MadeProgram& now = *again.made;
-    if (now.program.initiation_interval != first_.program.initiation_interval ||
-        now.solution.schedule->length != first_.solution.schedule->length ||
-        first_.program.status != "optimal")
-      now.program.status = "feasible";
-    now.program.ii_lower_bound = first_.program.ii_lower_bound;
-    now.program.searched_only = first_.program.searched_only;
-    now.program.placed.reset();  // (of a problem with more in it)
+    take_bounds(now, first_);
     EmittedText text = text_of(now, kernel_);
     if (is_refused(text)) {
       // (There is room now: that was not the only reason.)

@@ -5,12 +5,13 @@
 
 #include "engine/include/twill_emit.hpp"
 #include "engine/include/twill_triton.hpp"
+#include "engine/kernel_program.hpp"
 #include "engine/options.hpp"
 #include "engine/output/style.hpp"
 #include "graph/index.hpp"
 #include "graph/lowering/kernel_meaning.hpp"
 #include "graph/program/links.hpp"
-#include "graph/program/too_large.hpp"
+#include "graph/program/oversized_handovers.hpp"
 #include "graph/restriction.hpp"
 #include "graph/ttgir/meaning.hpp"
 
@@ -73,7 +74,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 /// The program of `given`, judged, in the result; or what there is not. Is it refused because so
 /// many iterations are under way at a time that not every trip count can be looked at? `apart` gets
-/// too_large_apart().
+/// oversized_handovers().
 bool take(const ProgramSource& source, Given given, ProgramResult& result, Pairs* apart = nullptr) {
   if (const auto* no = std::get_if<program::Refusal>(&given.made.program)) {
     std::string why = reason(no->rule, no->text);
@@ -105,7 +106,7 @@ bool take(const ProgramSource& source, Given given, ProgramResult& result, Pairs
   program.meaning = given.meaning ? given.meaning->meaning : source.meaning;
   program::Links links;
   if (const auto no = program.meaning ? program::link(program, links) : std::nullopt) {
-    if (apart != nullptr) *apart = program::too_large_apart(program);
+    if (apart != nullptr) *apart = program::oversized_handovers(program);
     result.no_meaning = "it cannot be executed: " + printable(*no);
     result.remarks.push_back(result.no_meaning);
     program.meaning.reset();
@@ -317,8 +318,8 @@ Best best_of_all(const ProgramSource& source, const ProgramOptions& options, std
 
 constexpr int kMostTogether = 4;  // times that more ops are put on one slot
 
-/// Where a result is handed on that is larger than its storage, with the ops on one slot: what
-/// satisfies that satisfies the problem as it is, so that its bounds stay. Else as it was.
+/// Where a result is handed on that is larger than its storage, with the two ops on one slot
+/// (take_bounds()). Else, and where that gives nothing to execute, as it was.
 Best with_results_together(const ProgramSource& source, ProgramOptions options, Best first,
                            const std::stop_token& stop) {
   Pairs apart = first.apart;
@@ -328,20 +329,22 @@ Best with_results_together(const ProgramSource& source, ProgramOptions options, 
     if (!next.result.made) break;
     apart = next.apart;
     if (!next.result.no_meaning.empty()) continue;
-    MadeProgram& now = *next.result.made;
-    const MadeProgram& before = *first.result.made;
-    const bool same = now.program.initiation_interval == before.program.initiation_interval &&
-                      now.solution.schedule->length == before.solution.schedule->length;
-    if (!same || before.program.status != "optimal") now.program.status = "feasible";
-    now.program.ii_lower_bound = before.program.ii_lower_bound;
-    now.program.searched_only = before.program.searched_only;
-    now.program.placed.reset();  // (of a problem with more in it)
+    take_bounds(*next.result.made, *first.result.made);
     return next;
   }
   return first;
 }
 
 }  // namespace
+
+void take_bounds(MadeProgram& now, const MadeProgram& first) {
+  const bool same = now.program.initiation_interval == first.program.initiation_interval &&
+                    now.solution.schedule->length == first.solution.schedule->length;
+  if (!same || first.program.status != "optimal") now.program.status = "feasible";
+  now.program.ii_lower_bound = first.program.ii_lower_bound;
+  now.program.searched_only = first.program.searched_only;
+  now.program.placed.reset();  // (of a problem with more in it)
+}
 
 ProgramResult best_program(const ProgramSource& source, const ProgramOptions& options,
                            std::stop_token stop) {

@@ -240,5 +240,4 @@ CASES += [
     own("gemm_while", dict(M=128, BN=128, BK=64), "K N", launch=lambda n: (dict(K=64 * n, N=256), (1, 2, 1)), counts=(1, 2, 3, 7)),
     own("dropout_rows", dict(B=512), "N seed", floats="p", launch=lambda n: (dict(N=512 * n - (9 if n else 0), seed=7, p=0.3), (2, 1, 1)), counts=(1, 2, 3)),
     own("top_expert", dict(M=128, E=64, BK=64), "K", "weight_ptr", kinds=i32("choice_ptr"), launch=lambda n: (dict(K=64 * n), (1, 1, 1)), counts=(1, 2, 3, 7)),
-    own("masked_attention", TILE, "n", kinds={"mask_ptr": "i8"}, scale={"mask_ptr": 1}, launch=lambda n: (dict(n=64 * n, scale=0.1), (2, 1, 1)), counts=(1, 2, 3, 7)),
 ]

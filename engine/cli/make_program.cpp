@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kMostLoops = 20;  // of a module, that are looked at one after the other
 
-/// Of each search where the caller sets no limit: seconds. A schedule is for a compiler, which has
-/// to have one even where it is hard to prove that none is shorter.
+/// Where the caller sets no limit; some seconds. A compiler needs a schedule even where it is hard
+/// to prove that none is shorter.
 constexpr std::int64_t kDefaultConflicts = 50'000;
 
 /// What a limit has left open in a schedule that a program is made of; "" = nothing.
@@ -32,7 +32,7 @@ std::string left_open(const Solution& solution) {
       stop_text(solution) + ": " + of("I", found.initiation_interval, solution.ii_lower_bound);
   if (solution.ii_lower_bound >= found.initiation_interval)
     text += "; " + of("L", found.length, solution.length_lower_bound);
-  return text + (solution.stop == Stop::conflict_limit ? " (--conflict-limit 0: none)" : "");
+  return text + (solution.stop == Stop::conflict_limit ? " (no limit: --conflict-limit 0)" : "");
 }
 
 /// The program of a schedule file, for the layout that it is for.

@@ -216,8 +216,8 @@ void print_json(const RunFlags& flags, const program::Program& program,
   std::cout << answer.dump(2) << "\n";
 }
 
-/// Of a module of which nobody has chosen a loop, and whose outer loop is the one for warp
-/// specialization: what a loop around others computes is not read, what one of those does may be.
+/// Where nobody has chosen a loop of the module, and its default is one around others: what such a
+/// one computes is not read. Then a loop inside is run whose meaning is known.
 MakeFlags with_known_loop(MakeFlags make) {
   if (!make.schedule.empty() || !is_file(make.work.input)) return make;
   const auto known = [](const ttgir::LoweredModule& module) {
@@ -227,8 +227,8 @@ MakeFlags with_known_loop(MakeFlags make) {
     if (const auto loop = other_loop(make.work, load_source(make.work), known)) {
       make.work.ttgir.loop = loop;
       if (!make.quiet)
-        std::cerr << "loop " << *loop << " of the module is run (--loop): what the other computes "
-                  << "is not known\n";
+        std::cerr << "loop " << *loop << " of the module is run (--loop): what its default loop "
+                  << "computes is not known\n";
     }
   } catch (const InputError&) {  // said where its program is made
   }

@@ -25,19 +25,20 @@ std::set<std::string> words_of_both() {
           "std", "twill", "gpu", "emitted", "main", "g", "shared", "group", "place", "n", "i", "at",
           "load", "store", "reference", "sizes", "stream", "data", "batch", "block", "warp", "run",
           "launch", "release", "arrive", "wait_for", "copy_of", "barrier_of", "fill", "rounded",
-          "max_of_rows", "min_of_rows", "sum_of_rows", "lane_sum", "over_lanes", "masked", "larger",
-          "power_of_2", "binary_logarithm", "reciprocal", "smaller", "magnitude", "square_root",
-          "inverse_square_root", "natural_logarithm", "sine", "cosine", "error_function",
-          "whole_below", "whole_above", "whole_part", "where_positive", "multiply_add",
-          "multiply_subtract", "start_product", "start_product_onto", "end_products", "store_tile",
-          "store_rows", "load_rows", "store_operand", "store_fragments", "load_fragments",
-          "write_rows", "store_panels", "columns_of", "fill_shared", "load_tile", "load_vector",
-          "leads", "float_map", "tma_add_start", "bulk_wait_read", "tma_store_start",
-          "fence_async_shared", "named_sync", "barrier_init", "barrier_init_fence", "barrier_wait",
-          "pin", "forget", "product", "transposed", "columns", "elementwise", "element", "own",
-          "place_of", "matrix_map", "check_and_time", "blocks_0", "blocks_1", "blocks", "elect_one",
-          "lower_registers", "raise_registers", "k", "argc", "argv", "kThreads", "kSharedBytes",
-          "kTensors", "kBlockAxes", "kPanel", "kBarrierBytes", "kAllowedError", "kWarpgroupRows"};
+          "max_of_rows", "min_of_rows", "extreme_of_rows", "together", "sum_of_rows", "lane_sum",
+          "over_lanes", "masked", "larger", "power_of_2", "binary_logarithm", "reciprocal",
+          "smaller", "magnitude", "square_root", "inverse_square_root", "natural_logarithm", "sine",
+          "cosine", "error_function", "whole_below", "whole_above", "whole_part", "where_positive",
+          "multiply_add", "multiply_subtract", "start_product", "start_product_onto",
+          "end_products", "store_tile", "store_rows", "load_rows", "store_operand",
+          "store_fragments", "load_fragments", "write_rows", "store_panels", "columns_of",
+          "fill_shared", "load_tile", "load_vector", "leads", "float_map", "tma_add_start",
+          "bulk_wait_read", "tma_store_start", "fence_async_shared", "named_sync", "barrier_init",
+          "barrier_init_fence", "barrier_wait", "pin", "forget", "product", "transposed", "columns",
+          "elementwise", "element", "own", "place_of", "matrix_map", "check_and_time", "blocks_0",
+          "blocks_1", "blocks", "elect_one", "lower_registers", "raise_registers", "k", "argc",
+          "argv", "kThreads", "kSharedBytes", "kTensors", "kBlockAxes", "kPanel", "kBarrierBytes",
+          "kAllowedError", "kWarpgroupRows"};
 }
 
 std::set<std::string> words_on_blackwell() {

@@ -9,6 +9,13 @@
 
 namespace twill::emit {
 
+std::optional<std::string> whole_text(const meaning::Operand& one) {
+  if (!one.constant.empty() || one.number != std::nearbyint(one.number) ||
+      std::abs(one.number) > std::numeric_limits<std::int32_t>::max())
+    return std::nullopt;
+  return std::to_string(static_cast<std::int64_t>(one.number));
+}
+
 Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vector<Expression>& in,
                                      const Layout& layout) const {
   using meaning::Function;
@@ -25,11 +32,9 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
       text[k] = placed(value, k, in[k], layout) + (in[k].type == "i8" ? ".to(gl.int32)" : "");
       continue;
     }
-    const meaning::Operand& one = value.operands[k];
-    if (!one.constant.empty() || one.number != std::nearbyint(one.number) ||
-        std::abs(one.number) > std::numeric_limits<std::int32_t>::max())
-      refuse("is made of an integer with no whole number of 32 bits");
-    text[k] = std::to_string(static_cast<std::int64_t>(one.number));
+    const auto number = whole_text(value.operands[k]);
+    if (!number) refuse("is made of an integer with no whole number of 32 bits");
+    text[k] = *number;
   }
   const auto with = [&](const char* sign) {
     return Expression{"(" + text[0] + " " + sign + " " + text[1] + ")", layout, value.type};
@@ -84,11 +89,10 @@ Expression ValuePrinter::whole(const meaning::Value& value, const std::vector<Ex
   using meaning::Function;
   const auto x = [&](std::size_t k) {
     if (!in[k].type.empty()) return placed(value, k, in[k], layout);
-    const meaning::Operand& one = value.operands[k];
-    if (!one.constant.empty() || one.number != std::nearbyint(one.number) ||
-        std::abs(one.number) > std::numeric_limits<std::int32_t>::max())
+    const auto number = whole_text(value.operands[k]);
+    if (!number)
       throw program::Refusal{"op", value.id + " is made of an integer with no whole number"};
-    return std::to_string(static_cast<std::int64_t>(one.number));
+    return *number;
   };
   if (value.function == Function::copy) return {x(0) + ".to(gl.int32)", layout, value.type};
   if (value.function == Function::select)

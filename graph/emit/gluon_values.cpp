@@ -346,22 +346,22 @@ Expression ValuePrinter::compared(const Value& value, const std::vector<Expressi
   };
   if (value.type != "i32") refuse("into another type than i32");
   if (in[0].type.empty() && in[1].type.empty()) refuse("two numbers");
-  const auto is_whole = [](const Expression& one) { return one.type == "i32" || one.type == "i8"; };
-  const bool integers = is_whole(in[0]) || is_whole(in[1]);
+  const auto is_integer = [](const Expression& one) {
+    return one.type == "i32" || one.type == "i8";
+  };
+  const bool integers = is_integer(in[0]) || is_integer(in[1]);
   std::array<std::string, 2> text;
   for (std::size_t k = 0; k < 2; ++k) {
-    const Operand& one = value.operands[k];
-    if (integers && !in[k].type.empty() && !is_whole(in[k]))
+    if (integers && !in[k].type.empty() && !is_integer(in[k]))
       refuse("numbers of types " + in[0].type + " and " + in[1].type);
     text[k] = placed(value, k, in[k], layout);
     if (in[k].type == "i8") text[k] += ".to(gl.int32)";
     if (!integers && !in[k].type.empty() && in[k].type != "f32") text[k] += ".to(gl.float32)";
     if (!integers || !in[k].type.empty()) continue;
     // (A constant of the user's is of the type that it has there.)
-    if (!one.constant.empty() || one.number != std::nearbyint(one.number) ||
-        std::abs(one.number) > std::numeric_limits<std::int32_t>::max())
-      refuse("an integer with no whole number");
-    text[k] = std::to_string(static_cast<std::int64_t>(one.number));
+    const auto number = whole_text(value.operands[k]);
+    if (!number) refuse("an integer with no whole number");
+    text[k] = *number;
   }
   const char* sign = value.function == Function::greater    ? " > "
                      : value.function == Function::at_least ? " >= "

@@ -1,6 +1,7 @@
 // Tile functions as Gluon expressions, with the register layouts of their results.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,10 @@ struct Source {
   bool transposed = false;
   std::int64_t first_column = 0, columns = 0;  ///< taken before transposing; 0 = all
 };
+
+/// An operand that is a whole number of 32 bits, as text; nullopt = it is none, or a constant of
+/// the kernel's.
+std::optional<std::string> whole_text(const meaning::Operand& one);
 
 class ValuePrinter {
  public:

@@ -83,6 +83,7 @@ class MeaningBuilder {
   void reduction(int op, meaning::Value& value, Where where, int copy, int dimension);
   void running_sum(int op, meaning::Value& value, Where where, int copy, int dimension);
   void largest(int op, meaning::Value& value, Where where, int copy, int dimension);
+  meaning::Operand in_rows(int op, int tile, Where where, int copy, int dimension);
   bool keeps_first(const Operation& op, std::int64_t further) const;
   bool place_alone(int op) const;
   bool are_places(const Operation& op, bool of_vector) const;

@@ -42,7 +42,6 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
     value.function = Function::row_min;
   else
     refuse(index, "it reduces with " + std::string(combine.name));
-  const int axis = axis_of(m_, op);
   int tile = op.operands[0];
   // Of a vector in another order it is the same.
   while (m_.value(tile).op != kNone && m_.op(m_.value(tile).op).name == "tt.reshape" &&
@@ -54,6 +53,14 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
   const bool of_vector = type(tile).shape.size() == 1 && value.shape.empty();
   if (!of_vector && (type(tile).shape.size() != 2 || value.shape.size() != 1))
     refuse(index, "it reduces a tile that is no matrix");
+  value.operands = {in_rows(index, tile, where, copy, dimension)};
+}
+
+/// A tile that the op reduces, seen so that its rows are what is reduced.
+meaning::Operand MeaningBuilder::in_rows(int index, int tile, Where where, int copy,
+                                         int dimension) {
+  const bool of_vector = type(tile).shape.size() == 1;
+  const int axis = axis_of(m_, m_.op(index));
   int cut = where == Where::loop ? split_.of(tile) : dimension;
   if (where != Where::loop && cut >= axis && cut >= 0) ++cut;
   if (cut == axis) refuse(index, "it reduces over sub-tiles");
@@ -61,7 +68,7 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
   if (seen.vector != of_vector || seen.operand.value < 0)
     refuse(index, "it reduces a repeated vector");
   if (axis == 0 && !of_vector) seen.operand.transposed = !seen.operand.transposed;
-  value.operands = {seen.operand};
+  return seen.operand;
 }
 
 /// Is it the larger (more: kSignedMore) or the smaller (kSignedLess) of two pairs, and of two equal
@@ -135,7 +142,7 @@ void MeaningBuilder::first_place_of(int index, meaning::Value& value, Where wher
   const bool most = keeps_first(op, kSignedMore);
   if (op.regions.size() != 1 || (!most && !keeps_first(op, kSignedLess)))
     refuse(index, "of two tiles it makes something else than the first place of one");
-  const int tile = op.operands[0], axis = axis_of(m_, op);
+  const int tile = op.operands[0];
   const std::vector<std::int64_t>& extents = type(tile).shape;
   const bool of_vector = extents.size() == 1;
   if (!of_vector &&
@@ -143,16 +150,9 @@ void MeaningBuilder::first_place_of(int index, meaning::Value& value, Where wher
     refuse(index, "it reduces a tile that is no matrix");
   if (!are_places(op, of_vector))
     refuse(index, "what it reduces with the numbers is not their places");
-  int cut = where == Where::loop ? split_.of(tile) : dimension;
-  if (where != Where::loop && cut >= axis && cut >= 0) ++cut;
-  if (cut == axis) refuse(index, "it reduces over sub-tiles");
-  Seen seen = source(index, tile, where, copy, cut);
-  if (seen.vector != of_vector || seen.operand.value < 0)
-    refuse(index, "it reduces a repeated vector");
-  if (axis == 0 && !of_vector) seen.operand.transposed = !seen.operand.transposed;
+  value.operands = {in_rows(index, tile, where, copy, dimension)};
   value.function = most ? Function::place_of_max : Function::place_of_min;
   value.type = "i32";
-  value.operands = {seen.operand};
 }
 
 /// The largest or the smallest with its place: one tile with both.
@@ -164,7 +164,7 @@ void MeaningBuilder::largest(int index, meaning::Value& value, Where where, int 
   if (op.results.size() != 2 || op.regions.size() != 1 ||
       (!keeps_first(op, kSignedMore) && !keeps_first(op, kSignedLess)))
     refuse(index, "of two tiles it makes something else than the largest and its first place");
-  const int tile = op.operands[0], axis = axis_of(m_, op);
+  const int tile = op.operands[0];
   const std::vector<std::int64_t>& extents = type(tile).shape;
   const bool of_vector = extents.size() == 1;
   if (!of_vector &&
@@ -175,14 +175,10 @@ void MeaningBuilder::largest(int index, meaning::Value& value, Where where, int 
     refuse(index, "it compares numbers of " + number);
   if (!are_places(op, of_vector))
     refuse(index, "what it reduces with the numbers is not their places");
-  Seen seen = source(index, tile, where, copy, -1);
-  if (seen.vector != of_vector || seen.operand.value < 0)
-    refuse(index, "it reduces a repeated vector");
-  if (axis == 0 && !of_vector) seen.operand.transposed = !seen.operand.transposed;
+  value.operands = {in_rows(index, tile, where, copy, dimension)};
   value.function = keeps_first(op, kSignedMore) ? Function::largest : Function::smallest;
   value.type = "f32";
   value.shape = {of_vector ? 1 : value.shape[0], 2};
-  value.operands = {seen.operand};
 }
 
 /// A result of largest(): a column of its tile. The place is an integer again.

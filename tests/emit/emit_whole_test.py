@@ -13,7 +13,7 @@ import emit_pointers_test as pointers
 import numpy as np
 import stand_in
 
-stand_in.NO_NUMBERS_DROPPED = True
+stand_in.NAN_DROPPED = True
 
 CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "allowed", "masked-attention", "weights-unsigned") for machine in ("hopper", "blackwell")]
 # Vectors of 64 and 256 numbers, for 128 threads.

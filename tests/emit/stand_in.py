@@ -158,7 +158,7 @@ def held_back(module):
 WORLD = None
 # What is unwritten is NaN, and has to show: so the larger of NaN and a number is NaN here. A device drops it, which
 # tests of what a kernel makes of NaN turn on.
-NO_NUMBERS_DROPPED = False
+NAN_DROPPED = False
 SHORT = {"float16": np.float16, "float32": np.float32, "bfloat16": np.float32, "float8e4nv": np.float32, "float8e5": np.float32,
          "int8": np.float32, "int32": np.int32, "uint32": np.uint32}
 STORED = {"float16": np.float16, "float32": np.float32, "bfloat16": np.uint16, "float8e4nv": np.uint8, "float8e5": np.uint8,
@@ -513,11 +513,11 @@ def gluon_modules():
 
     def maximum(a, b):
         whole = isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer))
-        return max(a, b) if whole else elementwise(np.fmax if NO_NUMBERS_DROPPED else np.maximum)(a, b)
+        return max(a, b) if whole else elementwise(np.fmax if NAN_DROPPED else np.maximum)(a, b)
 
     def minimum(a, b):
         whole = isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer))
-        return min(a, b) if whole else elementwise(np.fmin if NO_NUMBERS_DROPPED else np.minimum)(a, b)
+        return min(a, b) if whole else elementwise(np.fmin if NAN_DROPPED else np.minimum)(a, b)
 
     gl.minimum = minimum
     gl.abs, gl.sqrt, gl.log = elementwise(np.abs), elementwise(np.sqrt), elementwise(np.log)

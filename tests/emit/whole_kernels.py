@@ -4,13 +4,11 @@ as numbers and back, clamps, what is no number, inequality.
     VENV/bin/python tests/emit/whole_kernels.py FOLDER
 
 writes them anew for cuda:90 and cuda:100, up to where Triton would set stages. emit_whole_test.py executes what is written of them."""
-import os
 import sys
 
+import own_kernels
 import triton
 import triton.language as tl
-
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 @triton.jit
@@ -131,15 +129,5 @@ CASES = [  # kernel, its signature, its constants
 ]
 
 
-def main():
-    sys.path.insert(0, os.path.join(HERE, "..", "..", "graph", "kernels", "triton"))
-    import twill_triton
-    for kernel, signature, constants in CASES:
-        for target, machine in ((90, "hopper"), (100, "blackwell")):
-            name = kernel.fn.__name__.replace("_", "-") + f"-{machine}.ttgir"
-            with open(os.path.join(sys.argv[1], name), "w", encoding="utf-8") as file:
-                file.write(twill_triton.emit(kernel, signature, constants, target, 4, 3))
-
-
 if __name__ == "__main__":
-    main()
+    own_kernels.write_modules(CASES, sys.argv[1])

@@ -361,26 +361,3 @@ def top_expert(x_ptr, w_ptr, choice_ptr, weight_ptr, K, M: tl.constexpr, E: tl.c
     total = tl.sum(tl.exp(acc - most[:, None]), 1)
     tl.store(choice_ptr + rows, tl.argmax(acc, 1))
     tl.store(weight_ptr + rows, 1.0 / total)
-
-
-@triton.jit
-def masked_attention(q_ptr, k_ptr, v_ptr, mask_ptr, o_ptr, n, scale, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
-    """Attention whose mask is a matrix of bytes."""
-    rows, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, D)
-    q = tl.load(q_ptr + rows[:, None] * D + d[None, :])
-    m = tl.full([M], -1.0e30, tl.float32)
-    l = tl.zeros([M], tl.float32)
-    acc = tl.zeros([M, D], tl.float32)
-    for begin in range(0, n, N):
-        c = begin + tl.arange(0, N)
-        k = tl.load(k_ptr + c[None, :] * D + d[:, None])
-        allowed = tl.load(mask_ptr + rows[:, None] * n + c[None, :])
-        s = tl.where(allowed != 0, tl.dot(q, k) * scale, -1.0e30)
-        new = tl.maximum(m, tl.max(s, 1))
-        p = tl.exp2(s - new[:, None])
-        a = tl.exp2(m - new)
-        l = l * a + tl.sum(p, 1)
-        v = tl.load(v_ptr + c[:, None] * D + d[None, :])
-        acc = tl.dot(p.to(tl.float16), v, acc * a[:, None])
-        m = new
-    tl.store(o_ptr + rows[:, None] * D + d[None, :], (acc / l[:, None]).to(tl.float16))

@@ -67,44 +67,37 @@ __device__ __forceinline__ LaneHalfTile<kElement, kColumns> rounded(const LaneTi
   return d;
 }
 
-/// The largest of the row, by four chains.
+/// The row's numbers taken together by four chains: `add` takes the next one in, `join` two chains.
+template <int kColumns, class Add, class Join>
+__device__ __forceinline__ LaneRow together(const LaneTile<kColumns>& s, const Add& add,
+                                            const Join& join) {
+  static_assert(kColumns % 4 == 0);
+  float a[4];
+#pragma unroll
+  for (int c = 0; c < 4; ++c) a[c] = own(s.x[c]);
+#pragma unroll
+  for (int i = 4; i < kColumns; i += 4)
+#pragma unroll
+    for (int c = 0; c < 4; ++c) a[c] = add(a[c], s.x[i + c]);
+  return {join(join(a[0], a[1]), join(a[2], a[3]))};
+}
+/// The largest of the row.
 template <int kColumns>
 __device__ __forceinline__ LaneRow max_of_rows(const LaneTile<kColumns>& s) {
-  static_assert(kColumns % 4 == 0);
-  float a[4];
-#pragma unroll
-  for (int c = 0; c < 4; ++c) a[c] = own(s.x[c]);
-#pragma unroll
-  for (int i = 4; i < kColumns; i += 4)
-#pragma unroll
-    for (int c = 0; c < 4; ++c) a[c] = fmaxf(a[c], s.x[i + c]);
-  return {fmaxf(fmaxf(a[0], a[1]), fmaxf(a[2], a[3]))};
+  const auto larger = [](float a, float b) { return fmaxf(a, b); };
+  return together(s, larger, larger);
 }
-/// The smallest of the row, by four chains.
+/// The smallest of the row.
 template <int kColumns>
 __device__ __forceinline__ LaneRow min_of_rows(const LaneTile<kColumns>& s) {
-  static_assert(kColumns % 4 == 0);
-  float a[4];
-#pragma unroll
-  for (int c = 0; c < 4; ++c) a[c] = own(s.x[c]);
-#pragma unroll
-  for (int i = 4; i < kColumns; i += 4)
-#pragma unroll
-    for (int c = 0; c < 4; ++c) a[c] = fminf(a[c], s.x[i + c]);
-  return {fminf(fminf(a[0], a[1]), fminf(a[2], a[3]))};
+  const auto smaller = [](float a, float b) { return fminf(a, b); };
+  return together(s, smaller, smaller);
 }
-/// The sum of the row, by four chains.
+/// The sum of the row.
 template <int kColumns>
 __device__ __forceinline__ LaneRow sum_of_rows(const LaneTile<kColumns>& s) {
-  static_assert(kColumns % 4 == 0);
-  float a[4];
-#pragma unroll
-  for (int c = 0; c < 4; ++c) a[c] = own(s.x[c]);
-#pragma unroll
-  for (int i = 4; i < kColumns; i += 4)
-#pragma unroll
-    for (int c = 0; c < 4; ++c) a[c] += own(s.x[i + c]);
-  return {(a[0] + a[1]) + (a[2] + a[3])};
+  return together(
+      s, [](float a, float x) { return a + own(x); }, [](float a, float b) { return a + b; });
 }
 
 /// The row of the tile that the thread has.

@@ -261,9 +261,10 @@ __device__ __forceinline__ HalfTile<kElement, kBlocks, kColumns> rounded(
   return d;
 }
 
-/// The largest of each row, by two chains and two shuffles.
-template <int kBlocks, int kColumns>
-__device__ __forceinline__ Rows<kBlocks> max_of_rows(const Tile<kBlocks, kColumns>& s) {
+/// Of each row what `further` leaves of two numbers, by two chains and two shuffles.
+template <int kBlocks, int kColumns, class F>
+__device__ __forceinline__ Rows<kBlocks> extreme_of_rows(const Tile<kBlocks, kColumns>& s,
+                                                         const F& further) {
   Rows<kBlocks> d;
 #pragma unroll
   for (int k = 0; k < kBlocks; ++k)
@@ -272,34 +273,24 @@ __device__ __forceinline__ Rows<kBlocks> max_of_rows(const Tile<kBlocks, kColumn
       float a = s.x[k][2 * h], b = s.x[k][2 * h + 1];
 #pragma unroll
       for (int j = 1; j < kColumns / 8; ++j) {
-        a = fmaxf(a, s.x[k][4 * j + 2 * h]);
-        b = fmaxf(b, s.x[k][4 * j + 2 * h + 1]);
+        a = further(a, s.x[k][4 * j + 2 * h]);
+        b = further(b, s.x[k][4 * j + 2 * h + 1]);
       }
-      a = fmaxf(a, b);
-      a = fmaxf(a, __shfl_xor_sync(~0u, a, 1));
-      d.x[k][h] = fmaxf(a, __shfl_xor_sync(~0u, a, 2));
+      a = further(a, b);
+      a = further(a, __shfl_xor_sync(~0u, a, 1));
+      d.x[k][h] = further(a, __shfl_xor_sync(~0u, a, 2));
     }
   return d;
 }
-/// The smallest of each row, by two chains and two shuffles.
+/// The largest of each row.
+template <int kBlocks, int kColumns>
+__device__ __forceinline__ Rows<kBlocks> max_of_rows(const Tile<kBlocks, kColumns>& s) {
+  return extreme_of_rows(s, [](float a, float b) { return fmaxf(a, b); });
+}
+/// The smallest of each row.
 template <int kBlocks, int kColumns>
 __device__ __forceinline__ Rows<kBlocks> min_of_rows(const Tile<kBlocks, kColumns>& s) {
-  Rows<kBlocks> d;
-#pragma unroll
-  for (int k = 0; k < kBlocks; ++k)
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      float a = s.x[k][2 * h], b = s.x[k][2 * h + 1];
-#pragma unroll
-      for (int j = 1; j < kColumns / 8; ++j) {
-        a = fminf(a, s.x[k][4 * j + 2 * h]);
-        b = fminf(b, s.x[k][4 * j + 2 * h + 1]);
-      }
-      a = fminf(a, b);
-      a = fminf(a, __shfl_xor_sync(~0u, a, 1));
-      d.x[k][h] = fminf(a, __shfl_xor_sync(~0u, a, 2));
-    }
-  return d;
+  return extreme_of_rows(s, [](float a, float b) { return fminf(a, b); });
 }
 /// The sum of each row's elements that the lane holds: the row's is that over its four lanes.
 template <int kBlocks, int kColumns>

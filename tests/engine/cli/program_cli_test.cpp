@@ -108,7 +108,7 @@ TEST_CASE("a search that a limit ends: the program of the best so far, and what 
   CHECK(contains(limited.err,
                  "twill: stopped by the conflict limit: I = 259, proved the least; "
                  "L = "));
-  CHECK(contains(limited.err, " (--conflict-limit 0: none)\n"));
+  CHECK(contains(limited.err, " (no limit: --conflict-limit 0)\n"));
   CHECK(run_twill("program" + module + " --conflict-limit 300 --quiet").err == "");
   const Run timed = run_twill("program" + module + " --time-limit 3");
   CHECK(timed.code == 0);

@@ -1,4 +1,4 @@
-#include "graph/program/too_large.hpp"
+#include "graph/program/oversized_handovers.hpp"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 
 namespace twill::program {
 
-std::vector<std::pair<std::string, std::string>> too_large_apart(const Program& program) {
+std::vector<std::pair<std::string, std::string>> oversized_handovers(const Program& program) {
   std::vector<std::pair<std::string, std::string>> pairs;
   if (!program.meaning) return pairs;
   const meaning::Meaning& m = *program.meaning;
