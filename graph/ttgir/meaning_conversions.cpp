@@ -1,5 +1,5 @@
-// Clamps, and numbers of integers without a sign and back: ops that are several functions, of which
-// all but the last are steps (meaning_builder.hpp).
+// Clamps, maxima that keep what is no number, and numbers of integers without a sign and back: ops
+// that are several functions, of which all but the last are steps (meaning_builder.hpp).
 #include <utility>
 
 #include "graph/index.hpp"
@@ -89,6 +89,8 @@ bool MeaningBuilder::converts(int index, meaning::Value& value, Where where, int
     const std::string_view word = text.substr(mode + std::string_view("propagateNan = ").size());
     if (word.starts_with("none") || word.starts_with("0"))
       return last(Function::min, {above, in[2]});
+    if (!word.starts_with("all") && !word.starts_with("65535"))
+      refuse(index, "it is not known what it makes of a NaN");
     const Operand inside = step(Function::min, type, {above, in[2]});
     return last(Function::select, {no_number(in[0]), in[0], inside});
   }

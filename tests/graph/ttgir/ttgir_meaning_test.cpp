@@ -184,6 +184,19 @@ TEST_CASE("a maximum of a row that hands on what is no number is refused") {
   CHECK_MESSAGE(no->why.find("it reduces with arith.maximumf") != std::string::npos, no->why);
 }
 
+TEST_CASE("a clamp is refused of which it is not known what it makes of a NaN") {
+  std::string text = read_file(TWILL_TEST_DATA "/ttgir/clamped-hopper.ttgir");
+  const std::string mode = "propagateNan = all";
+  REQUIRE(text.find(mode) != std::string::npos);
+  text.replace(text.find(mode), mode.size(), "propagateNan = any");
+  const auto read =
+      meaning_of_loop(lower_module(text, "clamp", builtin_machine("hopper"), "hopper", {}, {}));
+  const auto* no = std::get_if<NoMeaning>(&read);
+  REQUIRE(no != nullptr);
+  CHECK_MESSAGE(no->why.find("it is not known what it makes of a NaN") != std::string::npos,
+                no->why);
+}
+
 TEST_CASE("a scan is refused that is no running sum, by its line") {
   const std::string text = read_file(TWILL_TEST_DATA "/ttgir/running-sums.ttgir");
   const auto why = [&](std::string from, const std::string& to) {
