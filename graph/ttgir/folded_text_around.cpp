@@ -1,0 +1,322 @@
+// The function around a loop whose first iterations stand before it (see folded_text.hpp).
+#include <algorithm>
+
+#include "graph/index.hpp"
+#include "graph/ttgir/folded_text.hpp"
+#include "graph/ttgir/op_text.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+constexpr int kMostNames = 1'000;  // that a value has, one behind the other
+constexpr char kMark = '\1';       // around what stands for the name of a result of the loop
+
+std::string mark_of(int node, int result, std::int64_t distance) {
+  return kMark + std::to_string(node) + "," + std::to_string(result) + "," +
+         std::to_string(distance) + kMark;
+}
+
+}  // namespace
+
+std::string FoldedText::first(int node, int result, std::int64_t distance,
+                              const std::string& type) {
+  const int loop = l_.first_loop();
+  if (peeled_ == nullptr) {
+    const std::string name = "%" + unique("first");
+    line(before_, "    " + name + " = ub.poison : " + type, loop);
+    return name;
+  }
+  const std::int64_t iteration = -distance - peeled_->ahead[twill::at(node)];
+  const auto found = peeled_->first.find({node, result, iteration});
+  if (found != peeled_->first.end()) return text_of(found->second, found->second.value, loop);
+  const auto known = first_of_left_.find({node, result, distance});
+  if (known != first_of_left_.end()) return known->second;
+  cannot_undo(l_.node(node).op, "what it begins with is not known");
+}
+
+std::optional<std::string> FoldedText::number_ahead(int v, std::size_t k, int name) {
+  const FoldedSource& s = l_.node(v).reads[k];
+  if (peeled_->even.count(v) != 0) return std::nullopt;
+  const std::int64_t ahead = peeled_->ahead[twill::at(v)];
+  if (s.kind == FoldedSource::variable)
+    return earlier(variable_, *r_.loops.front().bounds[2].number, ahead, name, l_.node(v).op);
+  if (s.kind != FoldedSource::node) return std::nullopt;
+  const int u = l_.node_index(s.op);
+  const auto even = peeled_->even.find(u);
+  if (even == peeled_->even.end()) return std::nullopt;
+  return earlier(results_.at({u, s.result}), even->second, s.iteration + ahead, name,
+                 l_.node(v).op);
+}
+
+std::string FoldedText::earlier(const std::string& number, const Linear& by,
+                                std::int64_t iterations, int name, int op) {
+  if (!by.terms.empty() && iterations != 0)
+    cannot_undo(op, "it is ahead by a number that is not known");
+  const std::int64_t less = by.constant * iterations;
+  if (less == 0) return number;
+  const auto [found, fresh] = earlier_.try_emplace({number, less}, "");
+  if (fresh) {
+    const Type& type = *l_.type(name);
+    const std::string subtracted = constant(less, type.bits);
+    found->second = "%" + unique(name_of(name));
+    line_in_body(found->second + " = arith.subi " + number + ", " + subtracted + " : " +
+                     std::string(type.text),
+                 op);
+  }
+  return found->second;
+}
+
+std::string FoldedText::once(int v, std::size_t k, int name, const std::string& later) {
+  if (peeled_ == nullptr) return later;
+  const auto found = peeled_->once.find({v, k});
+  if (found == peeled_->once.end()) return later;
+  Once one;
+  one.name = "%" + unique(name_of(name));
+  one.type = std::string(l_.type(name)->text);
+  one.first = text_of(found->second, name, l_.first_loop());
+  one.later = later;
+  once_.push_back(one);
+  return one.name;
+}
+
+int FoldedText::operand_tile(const Operation& op) const {
+  for (const int value : op.operands)
+    if (l_.is_kind(value, TypeKind::tensor)) return value;
+  return kNone;
+}
+
+std::map<int, std::string> FoldedText::names_before(int execution) {
+  const Execution& x = l_.at(execution);
+  std::map<int, std::string> names;
+  for (std::size_t k = 0; k < x.reads.size(); ++k)
+    if (!l_.drops(x.names[k]) && !l_.is_kind(x.names[k], TypeKind::memdesc))
+      names[x.names[k]] = text_of(x.reads[k], x.names[k], x.op);
+  return names;
+}
+
+std::string FoldedText::filled_before(int execution, int value) {
+  int writer = kNone;
+  for (std::size_t e = 0; e < r_.executions.size(); ++e)
+    for (const BufferUse& use : r_.executions[e].buffers) {
+      if (use.buffer != execution || !use.writes) continue;
+      if (of_loop(r_.executions[e]) || (writer != kNone && writer != static_cast<int>(e)))
+        cannot_undo(r_.executions[e].op, "it fills a buffer that something else fills, too");
+      writer = static_cast<int>(e);
+    }
+  const int made = l_.at(execution).op;
+  if (writer == kNone || !is_filler(m_.op(l_.at(writer).op)))
+    cannot_undo(made, "what its buffer is filled with is not known");
+  const std::string base = name_of(value);
+  const auto [tile, type] = loaded(before_, l_.at(writer).op, base, names_before(writer), writer);
+  std::string& name = made_[{execution, value}];
+  name = "%" + unique(base);
+  line(before_,
+       "    " + name + " = ttg.local_alloc " + tile + " : (" + type + ") -> " +
+           std::string(l_.type(value)->text),
+       made);
+  return name;
+}
+
+void FoldedText::fill_tensor_memory(int buffer, const std::string& name, int value) {
+  if (buffer < kNone) return;  // made in the loop
+  int writer = kNone;
+  for (std::size_t e = 0; e < r_.executions.size(); ++e)
+    for (const BufferUse& use : r_.executions[e].buffers)
+      if (use.buffer == buffer && use.writes && !of_loop(r_.executions[e]))
+        writer = static_cast<int>(e);
+  const Execution& x = l_.at(writer == kNone ? buffer : writer);
+  const int tile = operand_tile(m_.op(x.op));
+  if (writer == kNone && tile == kNone) return;  // nothing is in it
+  const OpClass c = class_of(m_.op(x.op));
+  if (tile == kNone || (c != OpClass::tmem_store && c != OpClass::tmem_alloc))
+    cannot_undo(x.op, "what it leaves in tensor memory before the loop is not known");
+  const std::string text = names_before(writer == kNone ? buffer : writer).at(tile);
+  line(before_,
+       "    ttng.tmem_store " + text + ", " + name + ", " + constant(1, 1) + " : " +
+           std::string(l_.type(tile)->text) + " -> " + std::string(l_.type(value)->text),
+       x.op);
+}
+
+void FoldedText::find_befores() {
+  for (std::size_t e = 0; e < r_.executions.size(); ++e) {
+    const Execution& x = r_.executions[e];
+    if (of_loop(x)) continue;
+    const auto [found, fresh] = executed_.try_emplace(x.op, static_cast<int>(e));
+    if (!fresh) found->second = kNone;  // in a loop before this one
+  }
+}
+
+std::string FoldedText::before_text(int value, int user) {
+  for (int steps = 0; steps < kMostNames; ++steps) {
+    const Value& v = m_.value(value);
+    if (v.op == kNone) {
+      const auto found = arguments_.find(value);
+      if (found == arguments_.end()) break;
+      return found->second;
+    }
+    const Operation& op = m_.op(v.op);
+    if (class_of(op) == OpClass::transparent && op.operands.size() == op.results.size()) {
+      value = op.operands[twill::at(v.index)];
+      continue;
+    }
+    const auto found = executed_.find(v.op);
+    if (found == executed_.end() || found->second == kNone) break;
+    const Type* type = l_.type(value);
+    if (type != nullptr && type->tensor_memory) {
+      int root = v.op;
+      while (class_of(m_.op(root)) == OpClass::view && !m_.op(root).operands.empty() &&
+             m_.value(m_.op(root).operands[0]).op != kNone)
+        root = m_.value(m_.op(root).operands[0]).op;
+      const auto buffer = executed_.find(root);
+      const Type* ring = l_.type(m_.op(root).results.at(0));
+      if (buffer == executed_.end() || buffer->second == kNone || ring == nullptr ||
+          (ring->shape.size() > type->shape.size() && ring->shape[0] != 1))
+        cannot_undo(user, "which buffer of a ring it reads behind the loop is not known");
+      return collapsed(buffer->second, value);
+    }
+    Datum datum;
+    datum.made = found->second;
+    datum.value = value;
+    return text_of(datum, value, user);
+  }
+  cannot_undo(user, "where what it reads comes from is not known");
+}
+
+std::string FoldedText::left(std::size_t k, int user) {
+  const Operation& loop = m_.op(l_.first_loop());
+  const int block = m_.regions[twill::at(loop.regions[0])].blocks[0];
+  const Operation& yield = m_.op(m_.block(block).ops.back());
+  std::vector<std::size_t> variables = {k};  // each takes over what the next one had
+  if (k >= yield.operands.size()) cannot_undo(user, "it is not known what the loop leaves");
+  int value = yield.operands[k];
+  for (int steps = 0;; ++steps) {
+    const Value& v = m_.value(value);
+    if (steps == kMostNames) cannot_undo(user, "it is not known what the loop leaves");
+    if (v.op == kNone && v.block == block && v.index > 0) {
+      variables.push_back(twill::at(v.index) - 1);
+      value = yield.operands.at(variables.back());
+      continue;
+    }
+    const Operation* made = v.op == kNone ? nullptr : &m_.op(v.op);
+    if (made == nullptr || class_of(*made) != OpClass::transparent ||
+        made->operands.size() != made->results.size())
+      break;
+    value = made->operands[twill::at(v.index)];
+  }
+  const Value& v = m_.value(value);
+  if (v.op == kNone || !l_.has_node(v.op))
+    cannot_undo(user, "it is not known what the loop leaves");
+  const int node = l_.node_index(v.op);
+  const std::int64_t ahead = peeled_->ahead[twill::at(node)];
+  const auto back = static_cast<std::int64_t>(variables.size());
+  if (back <= ahead) cannot_undo(user, "it reads what the loop makes for a later iteration");
+  carried(node, v.index, back - ahead);
+  // With no iteration the loop leaves what its variables begin with.
+  for (std::int64_t j = 1; j <= back - ahead; ++j)
+    first_of_left_[{node, v.index, j}] = before_text(
+        loop.operands.at(3 + variables[twill::at(static_cast<int>(back - ahead - j))]), user);
+  return mark_of(node, v.index, back - ahead);
+}
+
+std::string FoldedText::after_text(int value, int user) {
+  for (int steps = 0; same_.count(value) != 0; ++steps) {
+    if (steps == kMostNames) cannot_undo(user, "where what it reads comes from is not known");
+    value = same_.at(value);
+  }
+  if (const auto found = left_.find(value); found != left_.end()) return found->second;
+  if (const auto held = held_.find(value); held != held_.end()) {
+    const std::string tile = after_text(held->second, user);
+    std::string& name = left_[value];
+    name = "%" + unique(name_of(value));
+    line(after_,
+         "    " + name + " = ttg.local_alloc " + tile + " : (" +
+             std::string(l_.type(held->second)->text) + ") -> " + std::string(l_.type(value)->text),
+         user);
+    return name;
+  }
+  const Value& v = m_.value(value);
+  if (v.op == l_.first_loop()) return left(twill::at(v.index), user);
+  return before_text(value, user);
+}
+
+void FoldedText::write_after() {
+  find_befores();
+  const Operation& loop = m_.op(l_.first_loop());
+  const auto& ops = m_.block(loop.block).ops;
+  for (auto op = std::find(ops.begin(), ops.end(), l_.first_loop()) + 1; op != ops.end(); ++op)
+    write_after_op(*op);
+}
+
+/// A copy from shared memory is a store of the tile that lies there.
+void FoldedText::store_after(int index) {
+  const Operation& op = m_.op(index);
+  std::string coordinates, descriptor;
+  int tile = kNone;
+  for (const int value : op.operands) {
+    const Type* t = l_.type(value);
+    if (t == nullptr) cannot_undo(index, "it has a value without a type");
+    if (t->kind == TypeKind::descriptor)
+      descriptor = after_text(value, index) + "[";
+    else if (t->kind == TypeKind::scalar)
+      coordinates += (coordinates.empty() ? "" : ", ") + after_text(value, index);
+    else if (const auto held = held_.find(value); held != held_.end())
+      tile = held->second;
+  }
+  if (descriptor.empty() || tile == kNone)
+    cannot_undo(index, "the tile that it copies behind the loop is not known");
+  line(after_,
+       "    tt.descriptor_store " + descriptor + coordinates + "], " + after_text(tile, index) +
+           " : " + std::string(l_.type(op.operands[0])->text) + ", " +
+           std::string(l_.type(tile)->text),
+       index);
+}
+
+void FoldedText::write_after_op(int index) {
+  const Operation& op = m_.op(index);
+  const OpClass c = class_of(op);
+  if (c == OpClass::terminator || c == OpClass::synchronise) return;
+  if (c == OpClass::transparent) {
+    if (op.operands.size() == op.results.size())
+      for (std::size_t k = 0; k < op.operands.size(); ++k) same_[op.results[k]] = op.operands[k];
+    return;
+  }
+  if (!op.results.empty() && is_barrier_buffer(m_, op.results[0])) return;
+  if (c == OpClass::local_alloc) {
+    if (const int tile = operand_tile(op); tile != kNone) held_[op.results.at(0)] = tile;
+    return;
+  }
+  if (c == OpClass::local_store) {
+    held_[op.operands.at(1)] = op.operands[0];
+    return;
+  }
+  if (op.name == "ttng.async_tma_copy_local_to_global") return store_after(index);
+  if (c == OpClass::control || c == OpClass::unknown || c == OpClass::mma || c == OpClass::copy ||
+      c == OpClass::tmem_alloc || c == OpClass::tmem_store || op.name.starts_with("ttng.async_"))
+    cannot_undo(index, "what it does behind the loop is not undone");
+  std::map<int, std::string> names;
+  for (const int value : op.operands)
+    if (!l_.drops(value)) names[value] = after_text(value, index);
+  std::string text = op_text(m_, index, names), results;
+  for (const int value : op.operands)
+    if (l_.is_kind(value, TypeKind::token)) text = without_token(text, name_of(value));
+  for (const int value : op.results) {
+    left_[value] = "%" + unique(name_of(value));
+    results += (results.empty() ? "" : ", ") + left_[value];
+  }
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  line(after_, "    " + (results.empty() ? text : results + " = " + text), index);
+  for (std::int64_t k = 0; k < lines; ++k) after_places_.push_back(after_places_.back());
+}
+
+std::string FoldedText::with_left_names() const {
+  std::string text = after_;
+  for (const auto& [key, name] : left_names_) {
+    const auto& [node, result, distance] = key;
+    const std::string mark = mark_of(node, result, distance);
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
+      text.replace(at, mark.size(), name);
+  }
+  return text;
+}
+
+}  // namespace twill::ttgir
