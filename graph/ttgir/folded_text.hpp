@@ -52,6 +52,7 @@ class FoldedText {
   void write_node(int v);
   void write_filler(int v, const std::map<int, std::string>& names);
   std::string read_text(int v, std::size_t k, int name);
+  std::string read_plain(int v, std::size_t k, int name);
   std::string carried(int node, int result, std::int64_t distance);
   /// A node's text of types, on the module's warps.
   std::string on_warps(const std::string& text, int v) const {
@@ -74,7 +75,9 @@ class FoldedText {
   /// What a carried value begins with, so many iterations back.
   std::string first(int node, int result, std::int64_t distance, const std::string& type);
   /// An integer that node v reads, where that is another one for its own iteration.
-  std::optional<std::string> number_ahead(int v, std::size_t k, int name);
+  std::optional<std::string> number_ahead(int v, std::size_t k, int name, std::int64_t ahead);
+  void write_number(int u, std::int64_t before);
+  void find_recurring();
   /// A number so many iterations before.
   std::string earlier(const std::string& number, const Linear& by, std::int64_t iterations,
                       int name, int op);
@@ -85,14 +88,18 @@ class FoldedText {
   std::string filled_before(int execution, int value);
   std::map<int, std::string> names_before(int execution);
   void fill_tensor_memory(int buffer, const std::string& name, int value);
+  void write_before_reading(int execution);
   void find_befores();
   void write_after();
   void write_after_op(int index);
   void store_after(int index);
+  bool only_waits(int index) const;
   std::string after_text(int value, int user);
   /// What the loop leaves in its k-th variable.
   std::string left(std::size_t k, int user);
   std::string before_text(int value, int user);
+  /// The upper bound, with the iterations that stand before the loop.
+  std::string end(const Datum& bound, int name);
   /// The text behind the loop, with the names of the loop's results.
   std::string with_left_names() const;
 
@@ -118,13 +125,17 @@ class FoldedText {
   };
   std::vector<Once> once_;
   std::map<std::pair<std::string, std::int64_t>, std::string> earlier_;
+  std::map<std::pair<int, std::int64_t>, std::string> numbers_;  ///< node, iterations before
+  std::set<int> recurs_;                                         ///< nodes
+  std::set<int> memory_written_;                                 ///< executions before the loop
   // Behind the loop.
-  std::map<int, int> executed_;                   ///< op before the loop -> execution
-  std::map<int, std::string> left_;               ///< values behind the loop
-  std::map<int, int> same_;                       ///< value behind the loop -> the one that it is
-  std::map<int, int> held_;                       ///< buffer behind the loop -> the tile in it
-  std::map<Carried, std::string> left_names_;     ///< results of the loop
-  std::map<Carried, std::string> first_of_left_;  ///< what it begins with
+  std::map<int, int> executed_;      ///< op before the loop -> execution
+  std::map<int, std::string> left_;  ///< values behind the loop
+  std::map<int, int> same_;          ///< value behind the loop -> the one that it is
+  std::map<int, int> held_;          ///< buffer behind the loop -> the tile in it
+  std::map<int, std::pair<std::string, std::string>> brought_;  ///< likewise: the tile, its type
+  std::map<Carried, std::string> left_names_;                   ///< results of the loop
+  std::map<Carried, std::string> first_of_left_;                ///< what it begins with
 };
 
 }  // namespace twill::ttgir

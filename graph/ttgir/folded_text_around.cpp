@@ -34,18 +34,67 @@ std::string FoldedText::first(int node, int result, std::int64_t distance,
   cannot_undo(l_.node(node).op, "what it begins with is not known");
 }
 
-std::optional<std::string> FoldedText::number_ahead(int v, std::size_t k, int name) {
+std::string FoldedText::end(const Datum& bound, int name) {
+  const int loop = l_.first_loop();
+  if (peeled_->more == 0) return text_of(bound, name, loop);
+  const Linear& step = *r_.loops.front().bounds[2].number;
+  if (!step.terms.empty()) cannot_undo(loop, "its step is not known");
+  const std::int64_t added = peeled_->more * step.constant;
+  if (bound.made != kNone) {  // what the pipeliner has subtracted
+    const Execution& made = l_.at(bound.made);
+    const auto known = [&](std::int64_t number) {
+      return made.reads.size() == 2 && made.reads[1].number &&
+             made.reads[1].number->terms.empty() && made.reads[1].number->constant == number;
+    };
+    if ((m_.op(made.op).name == "arith.subi" && known(added)) ||
+        (m_.op(made.op).name == "arith.addi" && known(-added)))
+      return text_of(made.reads[0], made.names[0], loop);
+  }
+  const Type& type = *l_.type(name);
+  const std::string result = "%" + unique("end"), text = text_of(bound, name, loop);
+  const std::string more = constant(added, type.bits);
+  line(before_,
+       "    " + result + " = arith.addi " + text + ", " + more + " : " + std::string(type.text),
+       loop);
+  return result;
+}
+
+std::optional<std::string> FoldedText::number_ahead(int v, std::size_t k, int name,
+                                                    std::int64_t ahead) {
   const FoldedSource& s = l_.node(v).reads[k];
-  if (peeled_->even.count(v) != 0) return std::nullopt;
-  const std::int64_t ahead = peeled_->ahead[twill::at(v)];
   if (s.kind == FoldedSource::variable)
     return earlier(variable_, *r_.loops.front().bounds[2].number, ahead, name, l_.node(v).op);
   if (s.kind != FoldedSource::node) return std::nullopt;
   const int u = l_.node_index(s.op);
   const auto even = peeled_->even.find(u);
   if (even == peeled_->even.end()) return std::nullopt;
-  return earlier(results_.at({u, s.result}), even->second, s.iteration + ahead, name,
-                 l_.node(v).op);
+  if (peeled_->even.count(v) != 0 && s.iteration != 0) return std::nullopt;  // it is carried
+  const bool recurs = recurs_.count(u) != 0;
+  if (!l_.is_kind(name, TypeKind::tensor) || recurs) {
+    write_number(u, 0);
+    return earlier(numbers_.at({u, 0}), even->second, s.iteration + ahead, name, l_.node(v).op);
+  }
+  write_number(u, s.iteration + ahead);
+  return numbers_.at({u, s.iteration + ahead});
+}
+
+/// The numbers of a node so many iterations before.
+void FoldedText::write_number(int u, std::int64_t before) {
+  if (numbers_.count({u, before}) != 0) return;
+  const FoldedLoop::Node& node = l_.node(u);
+  const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
+  if (++chain_ > kMostNames) cannot_undo(node.op, "it is the end of too long a chain of ops");
+  std::map<int, std::string> names;
+  for (std::size_t k = 0; k < x.reads.size(); ++k) {
+    if (l_.drops(x.names[k])) continue;
+    const auto number = number_ahead(u, k, x.names[k], before);
+    names[x.names[k]] = once(u, k, x.names[k], number ? *number : read_plain(u, k, x.names[k]));
+  }
+  --chain_;
+  const std::string name = "%" + unique(name_of(m_.op(node.op).results[0]));
+  numbers_[{u, before}] = name;
+  if (before == 0) results_[{u, 0}] = name;
+  line_in_body(name + " = " + op_text(m_, node.op, names), node.op);
 }
 
 std::string FoldedText::earlier(const std::string& number, const Linear& by,
@@ -57,7 +106,16 @@ std::string FoldedText::earlier(const std::string& number, const Linear& by,
   const auto [found, fresh] = earlier_.try_emplace({number, less}, "");
   if (fresh) {
     const Type& type = *l_.type(name);
-    const std::string subtracted = constant(less, type.bits);
+    std::string subtracted;
+    if (type.kind == TypeKind::tensor) {
+      subtracted = "%" + unique("less");
+      line(before_,
+           "    " + subtracted + " = arith.constant dense<" + std::to_string(less) +
+               "> : " + std::string(type.text),
+           op);
+    } else {
+      subtracted = constant(less, type.bits);
+    }
     found->second = "%" + unique(name_of(name));
     line_in_body(found->second + " = arith.subi " + number + ", " + subtracted + " : " +
                      std::string(type.text),
@@ -122,7 +180,8 @@ void FoldedText::fill_tensor_memory(int buffer, const std::string& name, int val
   int writer = kNone;
   for (std::size_t e = 0; e < r_.executions.size(); ++e)
     for (const BufferUse& use : r_.executions[e].buffers)
-      if (use.buffer == buffer && use.writes && !of_loop(r_.executions[e]))
+      if (use.buffer == buffer && use.writes && !of_loop(r_.executions[e]) &&
+          peeled_->executions.count(static_cast<int>(e)) == 0)
         writer = static_cast<int>(e);
   const Execution& x = l_.at(writer == kNone ? buffer : writer);
   const int tile = operand_tile(m_.op(x.op));
@@ -135,6 +194,56 @@ void FoldedText::fill_tensor_memory(int buffer, const std::string& name, int val
        "    ttng.tmem_store " + text + ", " + name + ", " + constant(1, 1) + " : " +
            std::string(l_.type(tile)->text) + " -> " + std::string(l_.type(value)->text),
        x.op);
+}
+
+/// What is written into tensor memory before an op before the loop reads it there.
+void FoldedText::write_before_reading(int execution) {
+  const Execution& x = l_.at(execution);
+  for (const BufferUse& read : x.buffers) {
+    if (!read.reads) continue;
+    if (l_.is_ring(read.buffer))
+      cannot_undo(x.op, "it reads a buffer before the loop that the loop uses, too");
+    for (int e = 0; e < execution; ++e) {
+      const Execution& writer = l_.at(e);
+      const Operation& op = m_.op(writer.op);
+      const auto writes = [&](const BufferUse& use) {
+        return use.writes && use.buffer == read.buffer && use.slot == read.slot;
+      };
+      if (std::none_of(writer.buffers.begin(), writer.buffers.end(), writes)) continue;
+      const bool product = is_tensor_memory_mma(op);
+      if (of_loop(writer) || (!product && class_of(op) != OpClass::tmem_store))
+        cannot_undo(writer.op, "what it leaves for what is read before the loop is not known");
+      if (!memory_written_.insert(e).second) continue;
+      if (product) write_before_reading(e);  // what it adds to
+      std::map<int, std::string> names;
+      for (std::size_t k = 0; k < writer.reads.size(); ++k)
+        if (!l_.drops(writer.names[k]))
+          names[writer.names[k]] = text_of(writer.reads[k], writer.names[k], writer.op);
+      std::string text = product ? this->product(op, names) : op_text(m_, writer.op, names);
+      for (const int value : op.operands)
+        if (!product && l_.is_kind(value, TypeKind::token))
+          text = without_token(text, name_of(value));
+      line(before_, "    " + text, writer.op);
+    }
+  }
+}
+
+/// Numbers that are made of themselves, of earlier iterations.
+void FoldedText::find_recurring() {
+  for (const auto& [u, by] : peeled_->even) {
+    std::vector<int> work = {u};
+    std::set<int> seen;
+    while (!work.empty()) {
+      const int v = work.back();
+      work.pop_back();
+      for (const FoldedSource& s : l_.node(v).reads) {
+        if (s.kind != FoldedSource::node) continue;
+        const int w = l_.node_index(s.op);
+        if (w == u) recurs_.insert(u);
+        if (peeled_->even.count(w) != 0 && seen.insert(w).second) work.push_back(w);
+      }
+    }
+  }
 }
 
 void FoldedText::find_befores() {
@@ -209,13 +318,16 @@ std::string FoldedText::left(std::size_t k, int user) {
   const int node = l_.node_index(v.op);
   const std::int64_t ahead = peeled_->ahead[twill::at(node)];
   const auto back = static_cast<std::int64_t>(variables.size());
-  if (back <= ahead) cannot_undo(user, "it reads what the loop makes for a later iteration");
-  carried(node, v.index, back - ahead);
+  const std::int64_t distance = back + peeled_->more - ahead;
+  if (distance < 1) cannot_undo(user, "it reads what the loop makes for a later iteration");
+  carried(node, v.index, distance);
   // With no iteration the loop leaves what its variables begin with.
-  for (std::int64_t j = 1; j <= back - ahead; ++j)
-    first_of_left_[{node, v.index, j}] = before_text(
-        loop.operands.at(3 + variables[twill::at(static_cast<int>(back - ahead - j))]), user);
-  return mark_of(node, v.index, back - ahead);
+  for (std::int64_t t = 0; t < back - ahead; ++t) {
+    if (peeled_->first.count({node, v.index, t - back}) != 0) continue;
+    const int begin = loop.operands.at(3 + variables[static_cast<std::size_t>(t)]);
+    first_of_left_[{node, v.index, back - ahead - t}] = before_text(begin, user);
+  }
+  return mark_of(node, v.index, distance);
 }
 
 std::string FoldedText::after_text(int value, int user) {
@@ -224,13 +336,17 @@ std::string FoldedText::after_text(int value, int user) {
     value = same_.at(value);
   }
   if (const auto found = left_.find(value); found != left_.end()) return found->second;
-  if (const auto held = held_.find(value); held != held_.end()) {
-    const std::string tile = after_text(held->second, user);
+  if (held_.count(value) != 0 || brought_.count(value) != 0) {  // a buffer, by what is in it
+    const auto brought = brought_.find(value);
+    const auto [tile, type] = brought != brought_.end()
+                                  ? brought->second
+                                  : std::pair(after_text(held_.at(value), user),
+                                              std::string(l_.type(held_.at(value))->text));
     std::string& name = left_[value];
     name = "%" + unique(name_of(value));
     line(after_,
-         "    " + name + " = ttg.local_alloc " + tile + " : (" +
-             std::string(l_.type(held->second)->text) + ") -> " + std::string(l_.type(value)->text),
+         "    " + name + " = ttg.local_alloc " + tile + " : (" + type + ") -> " +
+             std::string(l_.type(value)->text),
          user);
     return name;
   }
@@ -271,10 +387,25 @@ void FoldedText::store_after(int index) {
        index);
 }
 
+/// A branch without results that has nothing but waits for barriers in it.
+bool FoldedText::only_waits(int index) const {
+  const Operation& op = m_.op(index);
+  if (op.name != "scf.if" || !op.results.empty()) return false;
+  for (const int region : op.regions)
+    for (const int block : m_.regions[twill::at(region)].blocks)
+      for (const int inner : m_.block(block).ops) {
+        const OpClass c = class_of(m_.op(inner));
+        if (c != OpClass::synchronise && c != OpClass::terminator && c != OpClass::transparent &&
+            !(c == OpClass::view && is_barrier_buffer(m_, m_.op(inner).results.at(0))))
+          return false;
+      }
+  return true;
+}
+
 void FoldedText::write_after_op(int index) {
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
-  if (c == OpClass::terminator || c == OpClass::synchronise) return;
+  if (c == OpClass::terminator || c == OpClass::synchronise || only_waits(index)) return;
   if (c == OpClass::transparent) {
     if (op.operands.size() == op.results.size())
       for (std::size_t k = 0; k < op.operands.size(); ++k) same_[op.results[k]] = op.operands[k];
@@ -290,13 +421,22 @@ void FoldedText::write_after_op(int index) {
     return;
   }
   if (op.name == "ttng.async_tma_copy_local_to_global") return store_after(index);
-  if (c == OpClass::control || c == OpClass::unknown || c == OpClass::mma || c == OpClass::copy ||
-      c == OpClass::tmem_alloc || c == OpClass::tmem_store || op.name.starts_with("ttng.async_"))
+  if (c == OpClass::copy && is_filler(op)) {
+    std::map<int, std::string> names;
+    for (const int value : op.operands)
+      if (!l_.drops(value) && !l_.is_kind(value, TypeKind::memdesc))
+        names[value] = after_text(value, index);
+    brought_[filled(op)] = loaded(after_, index, name_of(filled(op)), names, kNone);
+    return;
+  }
+  if (c == OpClass::control || c == OpClass::unknown || c == OpClass::copy ||
+      op.name.starts_with("ttng.async_"))
     cannot_undo(index, "what it does behind the loop is not undone");
   std::map<int, std::string> names;
   for (const int value : op.operands)
     if (!l_.drops(value)) names[value] = after_text(value, index);
-  std::string text = op_text(m_, index, names), results;
+  std::string text = is_tensor_memory_mma(op) ? product(op, names) : op_text(m_, index, names);
+  std::string results;
   for (const int value : op.operands)
     if (l_.is_kind(value, TypeKind::token)) text = without_token(text, name_of(value));
   for (const int value : op.results) {

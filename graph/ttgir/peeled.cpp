@@ -1,43 +1,57 @@
 #include "graph/ttgir/peeled.hpp"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "graph/index.hpp"
 #include "graph/ttgir/op_text.hpp"
+#include "graph/ttgir/tile_numbers.hpp"
 
 namespace twill::ttgir {
 namespace {
 
 constexpr std::int64_t kMostAhead = 8;  // iterations; pipeliners have as many stages as buffers
 
-Linear sum(const Linear& a, const Linear& b, std::int64_t factor) {
-  Linear result = a;
-  result.constant += factor * b.constant;
-  for (const auto& [term, f] : b.terms)
-    if ((result.terms[term] += factor * f) == 0) result.terms.erase(term);
-  return result;
+/// An op's text but for what its operands are, and what names are within it.
+std::string shape_of(const Module& m, int op, const std::vector<int>& operands) {
+  std::map<int, std::string> names;
+  for (const int operand : operands) names[operand] = "%";
+  const std::string text = op_text(m, op, names);
+  std::map<std::string, std::size_t> inner;
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i++];
+    const bool blank = c == ' ' || c == '\n';
+    if (!blank || out.empty() || out.back() != ' ') out += blank ? ' ' : c;
+    if (c != '%') continue;
+    const std::size_t end = std::min(text.find_first_of(" ,:)]}\n", i), text.size());
+    if (end == i) continue;
+    out += std::to_string(inner.try_emplace(text.substr(i, end - i), inner.size()).first->second);
+    i = end;
+  }
+  return out;
 }
 
-bool equal(const Linear& a, const Linear& b) {
-  return a.constant == b.constant && a.terms == b.terms;
-}
-
-/// An op's text with its operands numbered.
-std::string shape_of(const Module& m, int op, const std::vector<int>& names) {
-  std::map<int, std::string> numbers;
-  for (const int name : names) numbers.try_emplace(name, "%" + std::to_string(numbers.size()));
-  return op_text(m, op, numbers);
+/// Are its two operands the same in either order?
+bool commutes(std::string_view op) {
+  static constexpr std::array<std::string_view, 10> kOps = {
+      "arith.addf",     "arith.mulf", "arith.maxnumf", "arith.minnumf", "arith.maximumf",
+      "arith.minimumf", "arith.addi", "arith.muli",    "arith.andi",    "arith.ori"};
+  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
 }
 
 }  // namespace
 
 class Peeler {
  public:
-  explicit Peeler(const FoldedLoop& loop) : l_(loop), m_(loop.module()), r_(loop.replayed()) {}
+  explicit Peeler(const FoldedLoop& loop)
+      : l_(loop), m_(loop.module()), r_(loop.replayed()), numbers_(m_, r_) {}
 
   Peeled run() {
     check_function();
@@ -48,7 +62,7 @@ class Peeler {
         const int now = l_.execution(l_.nodes()[v].op, i);
         if (now == kNone)
           cannot_undo(l_.nodes()[v].op, "it is not executed in the first iterations");
-        check_reads(static_cast<int>(v), now, i);
+        check_reads(static_cast<int>(v), at(now), i);
       }
     while (!queue_.empty()) {
       const auto [u, j, execution] = queue_.front();
@@ -56,7 +70,7 @@ class Peeler {
       match(u, j, execution);
     }
     count();
-    check_guards();
+    check_ends();
     return std::move(out_);
   }
 
@@ -78,16 +92,12 @@ class Peeler {
       if (!bound.number) cannot_undo(l_.first_loop(), "its bounds are not known");
     const auto& bounds = r_.loops.front().bounds;
     lower_ = *bounds[0].number;
-    span_ = sum(lower_, *bounds[1].number, -1);
+    span_ = sum_of(lower_, *bounds[1].number, -1);
     step_ = *bounds[2].number;
   }
 
-  /// Is it a number that an index is made of? (A flag is not.)
-  bool is_integer(int value) const {
-    const Type* t = l_.type(value);
-    return t != nullptr && t->kind == TypeKind::scalar && !t->is_pointer() && t->bits != 1 &&
-           (t->element.starts_with("i"));
-  }
+  /// Is it a number that an index is made of, or a tile of them? (A flag is not.)
+  bool is_integer(int value) const { return is_integer_or_tile(m_, value); }
   bool is_flag(int value) const {
     const Type* t = l_.type(value);
     return t != nullptr && t->kind == TypeKind::scalar && t->element == "i1";
@@ -98,9 +108,9 @@ class Peeler {
     if (numbers.size() < 2) return std::nullopt;
     for (const auto& number : numbers)
       if (!number) return std::nullopt;
-    const Linear by = sum(*numbers[1], *numbers[0], -1);
+    const Linear by = sum_of(*numbers[1], *numbers[0], -1);
     for (std::size_t i = 2; i < numbers.size(); ++i)
-      if (!equal(sum(*numbers[i], *numbers[i - 1], -1), by)) return std::nullopt;
+      if (!equal(sum_of(*numbers[i], *numbers[i - 1], -1), by)) return std::nullopt;
     return by;
   }
 
@@ -110,13 +120,13 @@ class Peeler {
     for (const Execution& x : r_.executions) {
       if (!of_loop(x)) continue;
       for (const Datum& d : x.reads) {
-        if (d.made == kNone || !of_loop(at(d.made)) || !d.number) continue;
+        if (d.made == kNone || !of_loop(at(d.made)) || !is_integer(d.value)) continue;
         const Execution& made = at(d.made);
-        if (m_.op(made.op).results.size() != 1 || !is_integer(d.value)) continue;
+        if (m_.op(made.op).results.size() != 1) continue;
         auto& numbers = seen[made.op];
         numbers.resize(static_cast<std::size_t>(kFirstSeen));
         if (made.iteration < kFirstSeen)
-          numbers[static_cast<std::size_t>(made.iteration)] = d.number;
+          numbers[static_cast<std::size_t>(made.iteration)] = numbers_.of(d);
       }
     }
     for (std::size_t v = 0; v < l_.nodes().size(); ++v)
@@ -130,11 +140,19 @@ class Peeler {
     if (d.buffer == kNone || l_.is_value(d.buffer) || d.made == kNone) return d.made;
     const Operation& made = m_.op(at(d.made).op);
     if (class_of(made) == OpClass::view && !FoldedLoop::names_buffer(made)) return d.made;
-    if (class_of(m_.op(x.op)) == OpClass::view)
-      return l_.filled_for(static_cast<int>(&x - r_.executions.data()));
+    if (class_of(m_.op(x.op)) == OpClass::view) return view_filled(x);
     for (const BufferUse& use : x.buffers)
       if (use.read == k && use.buffer == d.buffer) return use.before;
     return kNone;
+  }
+
+  /// Who fills what is read by a view.
+  int view_filled(const Execution& x) const {
+    int made = kNone;  // (Its operands may have been exchanged.)
+    for (const Execution& known : r_.executions)
+      if (known.op == x.op && known.iteration == x.iteration && known.thread == x.thread)
+        made = static_cast<int>(&known - r_.executions.data());
+    return made == kNone ? kNone : l_.filled_for(made);
   }
 
   /// An operand of node v that is a number which changes evenly: its first value and its increase.
@@ -143,15 +161,14 @@ class Peeler {
     if (fresh) {
       std::vector<std::optional<Linear>> numbers;
       for (std::int64_t i = 0; i < kFirstSeen; ++i)
-        numbers.push_back(at(l_.execution(l_.node(v).op, i)).reads[k].number);
+        numbers.push_back(numbers_.of(at(l_.execution(l_.node(v).op, i)).reads[k]));
       if (const auto by = increase(numbers)) found->second.emplace(*numbers[0], *by);
     }
     return found->second;
   }
 
   /// Does the execution that stands for node v in iteration j of the loop read what the node does?
-  void check_reads(int v, int execution, std::int64_t j) {
-    const Execution& x = at(execution);
+  void check_reads(int v, const Execution& x, std::int64_t j) {
     const FoldedLoop::Node& node = l_.node(v);
     for (std::size_t k = 0; k < x.reads.size(); ++k) {
       const FoldedSource& s = node.reads[k];
@@ -167,8 +184,8 @@ class Peeler {
       }
       if (is_integer(x.names[k]))
         if (const auto& number = operand(v, k)) {
-          const auto& own = x.reads[k].number;
-          if (!own || !equal(*own, sum(number->first, number->second, j)))
+          const auto own = numbers_.of(x.reads[k]);
+          if (!own || !equal(*own, sum_of(number->first, number->second, j)))
             cannot_undo(x.op, "what it reads is not the same in the first iterations");
           continue;
         }
@@ -180,7 +197,8 @@ class Peeler {
       if (s.kind == FoldedSource::before && x.reads[k].made == later(v, k).made &&
           x.reads[k].value == later(v, k).value)
         continue;
-      if (j != 0 || x.iteration != 0 || s.kind == FoldedSource::variable ||
+      const auto [found, fresh] = once_at_.try_emplace({v, k}, j);
+      if ((!fresh && found->second != j) || s.kind == FoldedSource::variable ||
           x.reads[k].buffer != kNone || (x.reads[k].made != kNone && of_loop(at(x.reads[k].made))))
         cannot_undo(x.op, "what it reads is not the same in the first iterations");
       out_.once[{v, k}] = x.reads[k];
@@ -195,7 +213,7 @@ class Peeler {
   /// stands for it before the loop.
   void stand(const FoldedSource& s, std::int64_t j, const Execution& x, std::size_t k) {
     const std::int64_t wanted = j - s.iteration;
-    const int from = origin(x, k);
+    int from = origin(x, k);
     const bool inside = from != kNone && of_loop(at(from));
     if (wanted >= 0) {
       if (!inside || at(from).op != s.op || at(from).iteration != wanted)
@@ -206,6 +224,10 @@ class Peeler {
       cannot_undo(x.op, "what it reads is not the same in the first iterations");
     const int u = l_.node_index(s.op);
     Datum datum = x.reads[k];
+    if (datum.buffer == kNone && from == datum.made) {
+      datum = kept(datum, u, wanted);
+      from = datum.made;
+    }
     if (datum.buffer != kNone && from != datum.made) {  // what the buffer has stands for it
       datum = Datum();
       datum.made = from;
@@ -232,27 +254,49 @@ class Peeler {
     if (op.name != "arith.cmpi" || made.reads.size() != 2 || !made.reads[0].number ||
         !made.reads[1].number)
       cannot_undo(made.op, "a flag of the loop is made in another way than by a comparison");
-    const Linear difference = sum(*made.reads[0].number, *made.reads[1].number, -1);
+    const Linear difference = sum_of(*made.reads[0].number, *made.reads[1].number, -1);
     if (difference.terms.empty()) return true;  // of numbers that are known
+    if (s.iteration != 1) cannot_undo(made.op, "it is a flag for iterations that there are not");
+    note_guard(v, d.made, j);
+    return true;
+  }
+
+  /// A comparison that holds in loops that run for long asks for an iteration of node v.
+  void note_guard(int v, int comparison, std::int64_t j) {
+    const Execution& made = at(comparison);
     const std::string text = op_text(m_, made.op, {});
-    Linear left = difference;  // of a < b: a - b
+    Linear left = sum_of(*made.reads[0].number, *made.reads[1].number, -1);  // of a < b: a - b
     if (text.find(" sgt,") != std::string::npos)
-      left = sum(Linear(), difference, -1);
+      left = sum_of(Linear(), left, -1);
     else if (text.find(" slt,") == std::string::npos)
       cannot_undo(made.op, "it is not known which iterations its comparison is about");
-    if (s.iteration != 1) cannot_undo(made.op, "it is a flag for iterations that there are not");
     // lower + (j + p) step - upper, for a p that is the same in all iterations.
-    const Linear rest = sum(left, span_, -1);
-    const auto p = multiple_of_step(rest);
+    const auto p = multiple_of_step(sum_of(left, span_, -1));
     if (!p || (guards_.count(v) != 0 && guards_[v] != *p - j))
       cannot_undo(made.op, "it is not known which iterations its comparison is about");
     guards_[v] = *p - j;
-    return true;
+  }
+
+  /// What is kept of an iteration before the loop where there is that iteration: what it makes.
+  /// (Else what was there before, with which the loop begins.)
+  Datum kept(Datum datum, int u, std::int64_t j) {
+    for (int steps = 0; steps < 16 && datum.made != kNone && !of_loop(at(datum.made)); ++steps) {
+      const Execution& x = at(datum.made);
+      if (m_.op(x.op).name != "arith.select" || x.reads.size() != 3 || !is_flag(x.names[0])) break;
+      const Datum& flag = x.reads[0];
+      if (!flag.number || !flag.number->terms.empty() || flag.number->constant != 1 ||
+          flag.made == kNone || m_.op(at(flag.made).op).name != "arith.cmpi" ||
+          !at(flag.made).reads[0].number || !at(flag.made).reads[1].number)
+        break;
+      note_guard(u, flag.made, j);
+      datum = x.reads[1];
+    }
+    return datum;
   }
 
   std::optional<std::int64_t> multiple_of_step(const Linear& n) const {
     for (std::int64_t k = -kMostAhead; k <= 2 * kFirstSeen; ++k)
-      if (equal(n, sum(Linear(), step_, k))) return k;
+      if (equal(n, sum_of(Linear(), step_, k))) return k;
     return std::nullopt;
   }
 
@@ -268,10 +312,16 @@ class Peeler {
         const Execution& writer = at(later.before);
         const std::int64_t wanted = j - (steady.iteration - writer.iteration);
         const bool inside = use.before != kNone && of_loop(at(use.before));
-        if (wanted >= 0
-                ? !inside || at(use.before).op != writer.op || at(use.before).iteration != wanted
-                : inside)
-          cannot_undo(x.op, "what it reads is not the same in the first iterations");
+        const bool right = wanted < 0 ? !inside
+                                      : inside && at(use.before).op == writer.op &&
+                                            at(use.before).iteration == wanted;
+        if (!right) cannot_undo(x.op, "what it reads is not the same in the first iterations");
+        if (wanted >= 0 || use.before == kNone) continue;
+        const int u = l_.node_index(writer.op);
+        const auto [found, fresh] = in_memory_.try_emplace({u, wanted}, use.before);
+        if (found->second != use.before)
+          cannot_undo(x.op, "several values stand for what it reads in the first iterations");
+        if (fresh) queue_.emplace_back(u, wanted, use.before);
       }
     }
     for (const BufferUse& use : x.buffers)
@@ -280,41 +330,65 @@ class Peeler {
         in_tensor_memory_.insert(v);
   }
 
+  /// How many operands of an execution come from ops like those that the node's come from.
+  int likeness(int u, const Execution& x) const {
+    int count = 0;
+    for (std::size_t k = 0; k < x.reads.size(); ++k) {
+      const FoldedSource& s = l_.node(u).reads[k];
+      const int from = origin(x, k);
+      count += from != kNone && s.kind != FoldedSource::number && s.op != kNone &&
+                       m_.op(at(from).op).name ==
+                           m_.op(s.kind == FoldedSource::node ? s.op : at(s.op).op).name
+                   ? 1
+                   : 0;
+    }
+    return count;
+  }
+
   /// Is it an execution of node u, for an iteration before the loop's first?
   void match(int u, std::int64_t j, int execution) {
-    const Execution& x = at(execution);
     const FoldedLoop::Node& node = l_.node(u);
     const Execution& steady = at(l_.execution(node.op, kFirstSeen));
+    Execution x = at(execution);
     if (m_.op(x.op).name != m_.op(node.op).name || x.names.size() != steady.names.size() ||
         shape_of(m_, x.op, x.names) != shape_of(m_, node.op, steady.names))
       return;
+    if (x.reads.size() == 2 && commutes(m_.op(x.op).name)) {
+      // Where an operand is a constant before the loop, it stands behind the other.
+      Execution other = x;
+      std::swap(other.reads[0], other.reads[1]);
+      std::swap(other.names[0], other.names[1]);
+      if (likeness(u, other) > likeness(u, x)) x = other;
+    }
     for (std::size_t k = 0; k < x.reads.size(); ++k) {  // what cannot stand for something else
       const FoldedSource& s = node.reads[k];
       if (l_.drops(x.names[k]) || s.kind == FoldedSource::buffer) continue;
       if (is_integer(x.names[k])) {
         if (const auto& number = operand(u, k)) {
-          const auto& own = x.reads[k].number;
-          if (!own || !equal(*own, sum(number->first, number->second, j))) return;
+          const auto own = numbers_.of(x.reads[k]);
+          if (!own || !equal(*own, sum_of(number->first, number->second, j))) return;
         }
       } else if (s.kind == FoldedSource::before) {
         if (x.reads[k].made != s.op || x.reads[k].value != steady.reads[k].value) return;
-      } else if (s.kind == FoldedSource::number) {
+      } else if (s.kind == FoldedSource::number && !is_flag(x.names[k])) {
         if (!x.reads[k].number || !x.reads[k].number->terms.empty() ||
             x.reads[k].number->constant != s.iteration)
           return;
       }
     }
-    check_reads(u, execution, j);
-    matched_.insert({u, j});
+    check_reads(u, x, j);
+    matched_[{u, j}] = execution;
   }
 
   void count() {
     for (std::size_t u = 0; u < l_.nodes().size(); ++u) {
       std::int64_t p = 0;
-      while (matched_.count({static_cast<int>(u), -1 - p}) != 0) ++p;
+      for (;; ++p) {
+        const auto found = matched_.find({static_cast<int>(u), -1 - p});
+        if (found == matched_.end()) break;
+        out_.executions.insert(found->second);
+      }
       if (p > kMostAhead) cannot_undo(l_.nodes()[u].op, "it is too many iterations ahead");
-      if (p > 0 && in_tensor_memory_.count(static_cast<int>(u)) != 0)
-        cannot_undo(l_.nodes()[u].op, "it works on tensor memory before the loop");
       out_.ahead.push_back(p);
     }
     std::erase_if(out_.first, [&](const auto& one) {
@@ -324,9 +398,9 @@ class Peeler {
     for (const auto& [key, datum] : out_.first)
       if (datum.value == kNone)
         cannot_undo(at(datum.made).op, "a buffer is filled before the loop in another way");
-    for (const auto& [key, datum] : out_.once)
-      if (out_.ahead[twill::at(key.first)] != 0)
-        cannot_undo(l_.node(key.first).op, "it is executed before the loop in another way");
+    for (const auto& [key, j] : once_at_)
+      if (j != -out_.ahead[twill::at(key.first)])
+        cannot_undo(l_.node(key.first).op, "what it reads is not the same in the first iterations");
     for (std::size_t v = 0; v < l_.nodes().size(); ++v) {
       if (out_.even.count(static_cast<int>(v)) != 0) continue;
       for (const FoldedSource& s : l_.nodes()[v].reads) {
@@ -338,11 +412,23 @@ class Peeler {
     }
   }
 
-  void check_guards() const {
-    for (const auto& [v, p] : guards_)
-      if (out_.ahead[twill::at(v)] != p)
-        cannot_undo(l_.node(v).op, "its guard is about another iteration than it is");
-    // Who is ahead and has no guard reads beyond the last tile; what that brings nobody needs.
+  /// Whose executions count must be executed as often as the loop from before has iterations. (Who
+  /// is ahead of that without a guard reads beyond the last tile, and nobody needs what it brings.)
+  void check_ends() {
+    std::optional<std::int64_t> more;
+    const auto ask = [&](int v, std::int64_t number) {
+      if (more && *more != number)
+        cannot_undo(l_.node(v).op, "it is executed more or less often than others are");
+      more = number;
+    };
+    for (const auto& [v, p] : guards_) ask(v, out_.ahead[twill::at(v)] - p);
+    for (std::size_t v = 0; v < l_.nodes().size(); ++v)
+      if (guards_.count(static_cast<int>(v)) == 0 &&
+          (in_tensor_memory_.count(static_cast<int>(v)) != 0 ||
+           class_of(m_.op(l_.nodes()[v].op)) == OpClass::store))
+        ask(static_cast<int>(v), out_.ahead[v]);
+    out_.more = more.value_or(0);
+    if (out_.more < 0) cannot_undo(l_.first_loop(), "its last iterations are not all of the same");
   }
 
   const FoldedLoop& l_;
@@ -352,7 +438,9 @@ class Peeler {
   Peeled out_;
   std::map<std::pair<int, std::size_t>, std::optional<std::pair<Linear, Linear>>> operands_;
   std::deque<std::tuple<int, std::int64_t, int>> queue_;
-  std::set<std::pair<int, std::int64_t>> matched_;
+  std::map<std::pair<int, std::int64_t>, int> matched_, in_memory_;  // to executions
+  std::map<std::pair<int, std::size_t>, std::int64_t> once_at_;
+  TileNumbers numbers_;
   std::map<int, std::int64_t> guards_;
   std::set<int> in_tensor_memory_;
 };

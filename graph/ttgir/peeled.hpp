@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -18,6 +19,8 @@
 namespace twill::ttgir {
 
 struct Peeled {
+  /// So many iterations has the loop from before more than the one that was replayed.
+  std::int64_t more = 0;
   /// Per node: so many of its executions stand before the loop.
   std::vector<std::int64_t> ahead;
   /// Nodes that are integers which change evenly: by how much an iteration. They are not executed
@@ -27,6 +30,8 @@ struct Peeled {
   std::map<std::tuple<int, int, std::int64_t>, Datum> first;
   /// Node, operand: what it reads in the first iteration, where that is another value than later.
   std::map<std::pair<int, std::size_t>, Datum> once;
+  /// The executions before the loop that are of its nodes.
+  std::set<int> executions;
 };
 
 /// Of a loop that stands in its function's one block, without partitions. Throws CannotUndo.

@@ -36,8 +36,24 @@ Undone FoldedText::write() {
   std::vector<std::string> bounds;
   for (std::size_t k = 0; k < 3; ++k)
     bounds.push_back(text_of(loop.bounds[k], loop_op.operands[k], loop.op));
-  for (const int v : l_.order()) write_node(v);
-  if (peeled_ != nullptr) write_after();
+  if (peeled_ != nullptr) {
+    bounds[1] = end(loop.bounds[1], loop_op.operands[1]);
+    find_recurring();
+  }
+  // (Numbers are written where they are asked for.)
+  for (const int v : l_.order())
+    if (peeled_ == nullptr || peeled_->even.count(v) == 0) write_node(v);
+  if (peeled_ != nullptr) {
+    write_after();
+    for (bool more = true; more;) {
+      more = false;
+      for (const auto& [key, names] : std::map(carried_))
+        if (results_.count(key) == 0 && peeled_->even.count(key.first) != 0) {
+          write_number(key.first, 0);
+          more = true;
+        }
+    }
+  }
   std::string inits, types, yields;
   const auto add = [](std::string& list, const std::string& one) {
     list += (list.empty() ? "" : ", ") + one;
@@ -141,6 +157,7 @@ std::string FoldedText::before(int execution, int value) {
   const bool loops = op.name.starts_with("scf.") || op.name == "ttg.warp_specialize";
   if (peeled_ != nullptr) {
     if (loops) cannot_undo(x.op, "what it comes to is read in the loop or behind it");
+    if (class_of(op) == OpClass::tmem_load) write_before_reading(execution);
     if (class_of(op) == OpClass::local_alloc && operand_tile(op) == kNone)
       return filled_before(execution, value);
   }
@@ -226,11 +243,16 @@ int FoldedText::filled(const Operation& op) const {
 }
 
 std::string FoldedText::read_text(int v, std::size_t k, int name) {
+  if (peeled_ != nullptr)
+    if (const auto number = number_ahead(v, k, name, peeled_->ahead[static_cast<std::size_t>(v)]))
+      return *number;
+  return read_plain(v, k, name);
+}
+
+std::string FoldedText::read_plain(int v, std::size_t k, int name) {
   const FoldedLoop::Node& node = l_.node(v);
   const FoldedSource& s = node.reads[k];
   const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
-  if (peeled_ != nullptr)
-    if (const auto number = number_ahead(v, k, name)) return *number;
   switch (s.kind) {
     case FoldedSource::number: return constant(s.iteration, s.result);
     case FoldedSource::variable: return variable_;
@@ -374,6 +396,9 @@ std::pair<std::string, std::string> FoldedText::loaded(std::string& text, int in
     else
       line(text, "    " + content, index);
   };
+  const auto on = [&](const std::string& types) {  // of no execution: on the function's warps
+    return execution == kNone ? types : l_.on_module_warps(types, execution);
+  };
   if (op.name == "ttg.async_copy_global_to_local") {
     // Pointers, then perhaps a mask and what stands where it is not set.
     std::string operands, pointers;
@@ -384,12 +409,11 @@ std::pair<std::string, std::string> FoldedText::loaded(std::string& text, int in
     }
     const std::string tile = "%" + unique(base), tile_type = loaded_type(pointers);
     if (tile_type.empty()) cannot_undo(index, "its pointers are not read");
-    write(l_.on_module_warps(tile + " = tt.load " + operands + " : " + pointers, execution));
-    return {tile, l_.on_module_warps(tile_type, execution)};
+    write(on(tile + " = tt.load " + operands + " : " + pointers));
+    return {tile, on(tile_type)};
   }
   if (class_of(op) != OpClass::copy)
-    return {names.at(op.operands[0]),
-            l_.on_module_warps(std::string(l_.type(op.operands[0])->text), execution)};
+    return {names.at(op.operands[0]), on(std::string(l_.type(op.operands[0])->text))};
   const std::string tile = "%" + unique(base);
   std::string tile_type = "tensor<";
   for (const std::int64_t extent : buffer->shape) tile_type += std::to_string(extent) + "x";
