@@ -92,6 +92,16 @@ class FoldedText {
   void find_befores();
   void write_after();
   void write_after_op(int index);
+  std::string descriptor_store(int index, const std::map<int, std::string>& names,
+                               const std::string& tile, const std::string& type) const;
+  static bool is_tile_store(const Operation& op);
+  /// Is what a node reads there a buffer that has no name?
+  bool passes_through(int v, std::size_t k) const {
+    const FoldedSource& s = l_.node(v).reads[k];
+    return s.kind == FoldedSource::node && staging_.count(l_.node_index(s.op)) != 0;
+  }
+  void find_staging();
+  void store_staged(int v, const std::map<int, std::string>& names);
   void store_after(int index);
   bool only_waits(int index) const;
   std::string after_text(int value, int user);
@@ -128,6 +138,7 @@ class FoldedText {
   std::map<std::pair<int, std::int64_t>, std::string> numbers_;  ///< node, iterations before
   std::set<int> recurs_;                                         ///< nodes
   std::set<int> memory_written_;                                 ///< executions before the loop
+  std::set<int> staging_;                                        ///< nodes
   // Behind the loop.
   std::map<int, int> executed_;      ///< op before the loop -> execution
   std::map<int, std::string> left_;  ///< values behind the loop

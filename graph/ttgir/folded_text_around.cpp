@@ -364,26 +364,82 @@ void FoldedText::write_after() {
 }
 
 /// A copy from shared memory is a store of the tile that lies there.
-void FoldedText::store_after(int index) {
+std::string FoldedText::descriptor_store(int index, const std::map<int, std::string>& names,
+                                         const std::string& tile, const std::string& type) const {
   const Operation& op = m_.op(index);
   std::string coordinates, descriptor;
-  int tile = kNone;
   for (const int value : op.operands) {
     const Type* t = l_.type(value);
     if (t == nullptr) cannot_undo(index, "it has a value without a type");
     if (t->kind == TypeKind::descriptor)
-      descriptor = after_text(value, index) + "[";
+      descriptor = names.at(value);
     else if (t->kind == TypeKind::scalar)
-      coordinates += (coordinates.empty() ? "" : ", ") + after_text(value, index);
-    else if (const auto held = held_.find(value); held != held_.end())
-      tile = held->second;
+      coordinates += (coordinates.empty() ? "" : ", ") + names.at(value);
   }
-  if (descriptor.empty() || tile == kNone)
-    cannot_undo(index, "the tile that it copies behind the loop is not known");
-  line(after_,
-       "    tt.descriptor_store " + descriptor + coordinates + "], " + after_text(tile, index) +
-           " : " + std::string(l_.type(op.operands[0])->text) + ", " +
-           std::string(l_.type(tile)->text),
+  if (descriptor.empty()) cannot_undo(index, "its descriptor is not read");
+  std::string text = "tt.descriptor_store ";
+  if (op.name == "ttng.async_tma_reduce") {
+    const std::string own = op_text(m_, index, {});
+    const std::size_t kind = own.find(' '), end = own.find(',');
+    if (op.generic || kind > end) cannot_undo(index, "how it reduces is not read");
+    text = "tt.descriptor_reduce" + own.substr(kind, end - kind) + ", ";
+  }
+  return text + descriptor + "[" + coordinates + "], " + tile + " : " +
+         std::string(l_.type(op.operands[0])->text) + ", " + type;
+}
+
+bool FoldedText::is_tile_store(const Operation& op) {
+  return op.name == "ttng.async_tma_copy_local_to_global" || op.name == "ttng.async_tma_reduce";
+}
+
+/// Buffers that a tile only passes through on its way out.
+void FoldedText::find_staging() {
+  std::map<int, bool> all;  // node -> is it read by such stores alone?
+  for (std::size_t v = 0; v < l_.nodes().size(); ++v)
+    for (const FoldedSource& s : l_.nodes()[v].reads) {
+      if (s.kind != FoldedSource::node) continue;
+      const int u = l_.node_index(s.op);
+      const Operation& op = m_.op(s.op);
+      const bool fills = class_of(op) == OpClass::local_store ||
+                         (class_of(op) == OpClass::local_alloc && operand_tile(op) != kNone);
+      if (!fills) continue;
+      bool& only = all.try_emplace(u, true).first->second;
+      only = only && is_tile_store(m_.op(l_.nodes()[v].op)) &&
+             l_.distance(static_cast<int>(v), s) == 0;
+    }
+  for (const auto& [u, only] : all)
+    if (only) staging_.insert(u);
+}
+
+void FoldedText::store_staged(int v, const std::map<int, std::string>& names) {
+  const FoldedLoop::Node& node = l_.node(v);
+  for (const FoldedSource& s : node.reads) {
+    if (s.kind != FoldedSource::node || staging_.count(l_.node_index(s.op)) == 0) continue;
+    const int u = l_.node_index(s.op), tile = operand_tile(m_.op(s.op));
+    const Execution& x = l_.at(l_.execution(s.op, kFirstSeen));
+    const auto k = std::find(x.names.begin(), x.names.end(), tile) - x.names.begin();
+    const std::string text = read_text(u, static_cast<std::size_t>(k), tile);
+    line_in_body(
+        descriptor_store(node.op, names, text, on_warps(std::string(l_.type(tile)->text), u)),
+        node.op);
+    return;
+  }
+  cannot_undo(node.op, "the tile that it copies is not known");
+}
+
+void FoldedText::store_after(int index) {
+  const Operation& op = m_.op(index);
+  std::map<int, std::string> names;
+  int tile = kNone;
+  for (const int value : op.operands) {
+    if (const auto held = held_.find(value); held != held_.end())
+      tile = held->second;
+    else if (!l_.is_kind(value, TypeKind::memdesc))
+      names[value] = after_text(value, index);
+  }
+  if (tile == kNone) cannot_undo(index, "the tile that it copies behind the loop is not known");
+  const std::string text = after_text(tile, index);
+  line(after_, "    " + descriptor_store(index, names, text, std::string(l_.type(tile)->text)),
        index);
 }
 
@@ -420,7 +476,7 @@ void FoldedText::write_after_op(int index) {
     held_[op.operands.at(1)] = op.operands[0];
     return;
   }
-  if (op.name == "ttng.async_tma_copy_local_to_global") return store_after(index);
+  if (is_tile_store(op)) return store_after(index);
   if (c == OpClass::copy && is_filler(op)) {
     std::map<int, std::string> names;
     for (const int value : op.operands)

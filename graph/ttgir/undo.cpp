@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <map>
 #include <set>
@@ -39,6 +40,7 @@ Undone FoldedText::write() {
   if (peeled_ != nullptr) {
     bounds[1] = end(loop.bounds[1], loop_op.operands[1]);
     find_recurring();
+    find_staging();
   }
   // (Numbers are written where they are asked for.)
   for (const int v : l_.order())
@@ -275,7 +277,10 @@ void FoldedText::write_node(int v) {
   std::map<int, std::string> names;
   for (std::size_t k = 0; k < x.reads.size(); ++k)
     if (!l_.drops(x.names[k]) && !(is_filler(op) && x.names[k] == filled(op)))
-      names[x.names[k]] = once(v, k, x.names[k], read_text(v, k, x.names[k]));
+      if (!passes_through(v, k))
+        names[x.names[k]] = once(v, k, x.names[k], read_text(v, k, x.names[k]));
+  if (staging_.count(v) != 0) return;  // its stores have the tile
+  if (peeled_ != nullptr && is_tile_store(op)) return store_staged(v, names);
   if (is_filler(op)) return write_filler(v, names);
   std::string text = is_tensor_memory_mma(op) ? product(op, names) : op_text(m_, node.op, names);
   for (const int value : op.operands)
@@ -417,7 +422,15 @@ std::pair<std::string, std::string> FoldedText::loaded(std::string& text, int in
   const std::string tile = "%" + unique(base);
   std::string tile_type = "tensor<";
   for (const std::int64_t extent : buffer->shape) tile_type += std::to_string(extent) + "x";
-  tile_type += buffer->element + ">";
+  // (The element as written: "f8" alone does not say which.)
+  const std::string_view all = buffer->text;
+  const auto digit = [&](std::size_t at) {
+    return at < all.size() && std::isdigit(static_cast<unsigned char>(all[at])) != 0;
+  };
+  std::size_t element = all.find('<') + 1;
+  while (digit(element) || (element < all.size() && all[element] == 'x' && digit(element - 1)))
+    ++element;
+  tile_type += std::string(all.substr(element, all.find_first_of(",>", element) - element)) + ">";
   std::string coordinates, descriptor, descriptor_type;
   for (const int value : op.operands) {
     const Type* t = l_.type(value);
