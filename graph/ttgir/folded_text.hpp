@@ -1,6 +1,7 @@
 // The text of a folded loop as a module with one function (undo.hpp). Private to graph/ttgir/.
-// undo.cpp: the loop and what it needs from before it; folded_text_around.cpp: the function around
-// it, where its first iterations are known (peeled.hpp).
+// undo.cpp: the loop and what it needs from before it; folded_products.cpp: products that have been
+// cut; folded_text_around.cpp: the function around it, where its first iterations are known
+// (peeled.hpp).
 #pragma once
 
 #include <cstdint>
@@ -71,6 +72,16 @@ class FoldedText {
   std::string scaled_types(const Operation& op) const;
   int op_index(const Operation& op) const { return static_cast<int>(&op - m_.ops.data()); }
 
+  // Products that have been cut along what is summed: folded_products.cpp.
+  /// A part of a buffer that a product loads.
+  struct Part {
+    int load = kNone, view = kNone, buffer = kNone;  ///< nodes
+    std::vector<std::int64_t> offsets, shape, whole;
+  };
+  std::optional<Part> part_of(int v, std::size_t k) const;
+  void find_cut_products();
+  void write_whole_product(int v, const std::vector<int>& chain);
+
   // The function around it.
   /// What a carried value begins with, so many iterations back.
   std::string first(int node, int result, std::int64_t distance, const std::string& type);
@@ -139,6 +150,8 @@ class FoldedText {
   std::set<int> recurs_;                                         ///< nodes
   std::set<int> memory_written_;                                 ///< executions before the loop
   std::set<int> staging_;                                        ///< nodes
+  std::map<int, std::vector<int>> whole_products_;  ///< last product of a chain -> the chain
+  std::set<int> joined_;                            ///< nodes of chains that are not written
   // Behind the loop.
   std::map<int, int> executed_;      ///< op before the loop -> execution
   std::map<int, std::string> left_;  ///< values behind the loop

@@ -41,6 +41,7 @@ Undone FoldedText::write() {
     bounds[1] = end(loop.bounds[1], loop_op.operands[1]);
     find_recurring();
     find_staging();
+    find_cut_products();
   }
   // (Numbers are written where they are asked for.)
   for (const int v : l_.order())
@@ -271,6 +272,9 @@ std::string FoldedText::read_plain(int v, std::size_t k, int name) {
 }
 
 void FoldedText::write_node(int v) {
+  if (joined_.count(v) != 0) return;
+  if (const auto chain = whole_products_.find(v); chain != whole_products_.end())
+    return write_whole_product(v, chain->second);
   const FoldedLoop::Node& node = l_.node(v);
   const Operation& op = m_.op(node.op);
   const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
