@@ -330,6 +330,23 @@ class Peeler {
         in_tensor_memory_.insert(v);
   }
 
+  /// The comparison that all of a load's mask is, where it holds in loops that run for long.
+  std::optional<int> guard_of_load(const Execution& x) const {
+    if (m_.op(x.op).name != "tt.load" || x.reads.size() != 2 || x.reads[1].made == kNone)
+      return std::nullopt;
+    const Execution& splat = at(x.reads[1].made);
+    if (m_.op(splat.op).name != "tt.splat" || splat.reads.size() != 1 || !is_flag(splat.names[0]))
+      return std::nullopt;
+    const Datum& flag = splat.reads[0];
+    if (flag.made == kNone || !flag.number || !flag.number->terms.empty() ||
+        flag.number->constant != 1)
+      return std::nullopt;
+    const Execution& made = at(flag.made);
+    if (m_.op(made.op).name != "arith.cmpi" || !made.reads.at(0).number || !made.reads.at(1).number)
+      return std::nullopt;
+    return flag.made;
+  }
+
   /// How many operands of an execution come from ops like those that the node's come from.
   int likeness(int u, const Execution& x) const {
     int count = 0;
@@ -350,8 +367,19 @@ class Peeler {
     const FoldedLoop::Node& node = l_.node(u);
     const Execution& steady = at(l_.execution(node.op, kFirstSeen));
     Execution x = at(execution);
-    if (m_.op(x.op).name != m_.op(node.op).name || x.names.size() != steady.names.size() ||
-        shape_of(m_, x.op, x.names) != shape_of(m_, node.op, steady.names))
+    if (m_.op(x.op).name != m_.op(node.op).name) return;
+    std::string shape = shape_of(m_, x.op, x.names);
+    if (const auto guard = guard_of_load(x); guard && steady.names.size() == 1) {
+      // Before the loop a load has a guard that it does not need in it.
+      const std::size_t mask = shape.find(", %");
+      if (mask == std::string::npos) return;
+      shape.erase(mask, 3);
+      if (shape != shape_of(m_, node.op, steady.names)) return;
+      note_guard(u, *guard, j);
+      x.reads.pop_back();
+      x.names.pop_back();
+    }
+    if (x.names.size() != steady.names.size() || shape != shape_of(m_, node.op, steady.names))
       return;
     if (x.reads.size() == 2 && commutes(m_.op(x.op).name)) {
       // Where an operand is a constant before the loop, it stands behind the other.
