@@ -15,12 +15,6 @@ constexpr double kActivityGrowth = 1 / 0.95;
 constexpr std::int64_t kRestart = 50;  // conflicts, times the Luby sequence
 constexpr std::size_t kVariables = 1 << 15, kClauses = 1 << 16;  // room at first: not touched yet
 constexpr std::size_t kDepth = 50;  // of the search for redundant literals
-// From so many conflicts on it is a refutation, most likely: there restarts come when clauses are
-// worse than usual, and the glue of clauses that are used falls (bench/results/hard.md). Before, a
-// model is as likely, which Luby's sequence finds sooner.
-constexpr std::int64_t kStubborn = 3'000;
-constexpr std::int64_t kLeastRestart = 10;  // conflicts
-constexpr double kRecent = 1.0 / 32, kOfAll = 1.0 / 4096, kWorse = 1.1;
 constexpr std::uint32_t kGlue = 3;  // learned clauses of so few levels are kept for good
 
 }  // namespace
@@ -359,34 +353,6 @@ void Cdcl::backtrack(int to) {
   assert(theory_ == nullptr || !theory_->sums_pending());
 }
 
-void Cdcl::lower_glue(int clause) {
-  const auto c = std::lower_bound(store_.begin(), store_.end(), clause,
-                                  [](const Clause& a, int place) { return a.place < place; });
-  assert(c != store_.end() && c->place == clause);
-  if (c->origin != kLearned || c->glue <= kGlue) return;
-  ++stamp_;
-  std::uint32_t glue = 0;
-  for (const int literal : literals(clause)) {
-    const auto l = static_cast<std::size_t>(level_of_[variable(literal)]);
-    if (level_stamp_.size() <= l) level_stamp_.resize(l + 1, 0);
-    if (level_stamp_[l] == stamp_) continue;
-    level_stamp_[l] = stamp_;
-    if (++glue >= c->glue) return;
-  }
-  c->glue = glue;
-}
-
-void Cdcl::note_glue() {
-  const auto of_all = std::max(kOfAll, 1.0 / static_cast<double>(conflicts_));
-  recent_glue_ += (glue_ - recent_glue_) * std::max(kRecent, of_all);
-  mean_glue_ += (glue_ - mean_glue_) * of_all;
-}
-
-bool Cdcl::restart_is_due(std::int64_t next) const {
-  if (conflicts_ < next) return false;
-  return conflicts_ <= kStubborn || !assumptions_.empty() || recent_glue_ > kWorse * mean_glue_;
-}
-
 // First unique implication point, with recursive minimisation (Sorensson and Biere 2009).
 void Cdcl::analyze() {
   assert(all_false(conflict_));
@@ -411,9 +377,6 @@ void Cdcl::analyze() {
     do --at;
     while (!seen_[variable(trail_[at])]);
     if (--open == 0) break;
-    if (const Reason& why = reason_[variable(trail_[at])];
-        conflicts_ > kStubborn && why.kind == Reason::clause)
-      lower_glue(why.index);
     reason = reason_literals(trail_[at]);
   }
   learned_[0] = -trail_[at];
@@ -587,14 +550,12 @@ Verdict Cdcl::search(std::int64_t conflict_limit) {
     else
       assign(learned_[0], attach(learned_, kLearned, glue_));
     increment_ *= kActivityGrowth;
-    note_glue();
     if (learned_clauses_ > keep_) {
       reduce();
       keep_ += 300;
     }
-    if (restart_is_due(next_restart)) {
-      const bool stubborn = conflicts_ > kStubborn && assumptions_.empty();
-      next_restart = conflicts_ + (stubborn ? kLeastRestart : kRestart * luby(++restarts));
+    if (conflicts_ >= next_restart) {
+      next_restart = conflicts_ + kRestart * luby(++restarts);
       backtrack(0);
       assert(trail_is_consistent() && watches_are_consistent());
       TWILL_LOG("restart ", restarts, ": ", conflicts_, " conflicts, ", learned_clauses_,

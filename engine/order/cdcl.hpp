@@ -3,9 +3,8 @@
 // CaDiCaL, from the clauses and the lemmas.
 //
 // Sources: Marques-Silva and Sakallah 1999 (learning), Moskewicz et al. 2001 (watched literals,
-// activities), Een and Sorensson 2003 (MiniSat's incremental scheme), Audemard and Simon 2009,
-// 2012 (clause quality, restarts by it), Nieuwenhuis, Oliveras and Tinelli 2006 (theories with lazy
-// explanations).
+// activities), Een and Sorensson 2003 (MiniSat's incremental scheme), Audemard and Simon 2009
+// (clause quality), Nieuwenhuis, Oliveras and Tinelli 2006 (theories with lazy explanations).
 #pragma once
 
 #include <cstdint>
@@ -95,9 +94,6 @@ class Cdcl : public OrderSearcher {
   bool refute_by_bound();  // false, and conflict_ holds the lemma
   void backtrack(int level);
   Reason attach(std::span<const int> clause, int origin, std::uint32_t glue);  // for clause[0]
-  void lower_glue(int clause);  // where a learned clause spans fewer levels by now
-  void note_glue();             // of the clause just learned
-  bool restart_is_due(std::int64_t next) const;
   void analyze();  // conflict_ -> learned_, back_level_, glue_
   std::span<const int> reason_literals(int literal);
   bool redundant(int literal);
@@ -161,7 +157,6 @@ class Cdcl : public OrderSearcher {
   std::vector<std::uint64_t> level_stamp_{0};
   std::uint64_t stamp_ = 0;
   std::int64_t conflicts_ = 0, learned_clauses_ = 0, keep_ = 4000;
-  double recent_glue_ = 0, mean_glue_ = 0;  // of learned clauses: of the last ones, of all
   Seldom seldom_;
 };
 

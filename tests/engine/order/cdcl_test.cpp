@@ -218,7 +218,7 @@ TEST_CASE("hard clauses: pigeons, with learning, restarts and clause deletion") 
   CHECK(refuted_by_needed(solver, budget) == solver.clauses().clauses() - unneeded);
 }
 
-TEST_CASE("hard clauses by chance, where restarts and quality change: CaDiCaL's verdict") {
+TEST_CASE("hard clauses by chance: the verdict of CaDiCaL") {
   constexpr int kVariables = 180;
   int sat = 0, unsat = 0;
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
