@@ -37,7 +37,6 @@ constexpr int kAttempts = 15;  // more
 // In loops of more than kManyOps ops, once there is a schedule, the list scheduler has other seeds
 // too, which find better ones sooner than formulas do (bench/results/hard.md).
 constexpr int kLists = 3;
-constexpr std::int64_t kBetween = 8'000;  // conflicts for the formula at hand, from which on
 // Coarse copies come late, since they seldom help.
 constexpr int kFirstCoarse = 6, kCoarseEvery = 4;
 
@@ -83,8 +82,6 @@ OrderRequest few_stages_request(const Search& search, Cycle ii) {
 //   4. where that has become slow, attempts with new seeds: at the bound, just below the best, and
 //      by the other engine on coarse copies. After one below the best the formula at hand goes on,
 //      each time for twice as long.
-//      Later a question between the bound and the best comes after it, too: what is refuted there
-//      is a better bound, if the search is stopped, and what is found a much better schedule.
 //   5. The formula at hand takes what it takes.
 // After every schedule the formula at hand goes on below it, for as long as that is quick. Where it
 // is stuck it looks near the best first (neighbourhoods.hpp).
@@ -112,8 +109,6 @@ class IntervalLadder {
     if (settled_) return std::nullopt;
     if (go_on_) return at_best(Attempt::go_on, number_, *std::exchange(go_on_, std::nullopt));
     if (std::exchange(near_, false)) return at_best(Attempt::near, number_, kNearConflicts);
-    if (std::exchange(between_, false) && middle() > interval_.low)
-      return attempt(Attempt::below, middle(), kFirstAttempts + anew_, patience_);
     const bool bound_first =
         bound_open_ && first_ < kFirstAttempts && search_.problem.ops.size() <= kManyOps;
     if (!bound_first && std::exchange(copies_left_, false))
@@ -158,15 +153,10 @@ class IntervalLadder {
       accept(attempt, outcome.found.back());
     else if (attempt.kind == Attempt::at_bound && !unknown)
       none_at_bound(attempt, outcome);
-    else if (attempt.kind == Attempt::below && interval_.best &&
-             attempt.ii < interval_.best->initiation_interval - 1)
-      between(attempt, outcome);
     else if (!unknown)
       settled_ = true;
-    else if (attempt.kind == Attempt::below && interval_.best) {
+    else if (attempt.kind == Attempt::below && interval_.best)
       go_on_and_near(patience_ *= 2);
-      between_ = patience_ >= kBetween;
-    }
     return keep;
   }
 
@@ -190,21 +180,6 @@ class IntervalLadder {
   void go_on_and_near(std::int64_t limit) {
     go_on_ = limit;
     near_ = true;
-  }
-
-  // Half of what is open, or a part of it that is halved with each question that is not decided.
-  Cycle middle() const {
-    return interval_.low + (interval_.best->initiation_interval - interval_.low) / parts_;
-  }
-  void between(const Attempt& attempt, const Outcome& outcome) {
-    if (outcome.verdict != Verdict::unsat) {
-      parts_ *= 2;
-      return;
-    }
-    interval_.low = std::max(interval_.low, attempt.ii + 1);
-    search_.report.state().ii_low = interval_.low;
-    bound_open_ = false;  // what is tried there is guided by the first bound
-    parts_ = 2;
   }
 
   // It may have more stages than asked for. Questions at the bound come before those below it.
@@ -264,8 +239,6 @@ class IntervalLadder {
   int number_ = 0;                     // of its seed
   bool at_once_ = false;               // from now on
   std::int64_t patience_ = kProbeConflicts;
-  bool between_ = false;  // a question at middle() comes next
-  Cycle parts_ = 2;
   bool settled_ = false;
 };
 

@@ -31,15 +31,12 @@ constexpr std::int64_t kFirstConflicts = 500;    // of a formula without most su
 constexpr std::int64_t kModelConflicts = 1'000;  // times the Luby sequence
 constexpr std::int64_t kNextModelConflicts = 2'000;
 constexpr std::int64_t kGoOn = 2;    // times the conflicts of the attempt before
-constexpr int kBetweenFrom = 4;      // of the attempts below, from which on each second is so
 constexpr int kLengthAttempts = 15;  // that sequence, once 8
 
 // What is tried in turn, as long as nothing decides: each attempt is for a schedule of at most its
 // deadline, and then for shorter ones.
 //   1. New formulas with rising deadlines, up to the first schedule,
-//   2. below the best, in turns: the formula at hand goes on, and a new one with a new seed, later
-//      each second time between what is proved and the best: what is refuted there is a better
-//      bound, if the search is stopped, and what is found much shorter,
+//   2. below the best, in turns: the formula at hand goes on, and a new one with a new seed,
 //   3. the formula at hand takes what it takes.
 class LengthLadder {
  public:
@@ -73,8 +70,7 @@ class LengthLadder {
       return attempt(Attempt::go_on, deadline(), 0, kGoOn * limit());
     if (++attempts_ > kLengthAttempts) return std::nullopt;
     go_on_ = true;
-    const bool between = attempts_ >= kBetweenFrom && attempts_ % 2 == 0;
-    return attempt(Attempt::below, between ? middle() : deadline(), number_++, limit());
+    return attempt(Attempt::below, deadline(), number_++, limit());
   }
 
   bool learn(const Attempt& attempt, const Outcome& outcome) {
@@ -111,12 +107,6 @@ class LengthLadder {
     return {kind, ii_, result_.low, deadline, number, limit, at_once_};
   }
   Cycle deadline() const { return result_.best ? result_.best->length - 1 : high_; }
-  // Half of what is open, a quarter of it, three quarters, and so on.
-  Cycle middle() const {
-    constexpr Cycle kQuarters[] = {2, 1, 3};
-    const auto turn = static_cast<std::size_t>(attempts_ / 2) % std::size(kQuarters);
-    return result_.low + (deadline() - result_.low) * kQuarters[turn] / 4;
-  }
   std::int64_t limit() const { return kModelConflicts * luby(std::max(1, attempts_)); }
   // The deadline to ask: one stage more has more variables. What is proved is not asked.
   void raise() {
