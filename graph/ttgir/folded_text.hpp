@@ -1,6 +1,7 @@
 // The text of a folded loop as a module with one function (undo.hpp). Private to graph/ttgir/.
-// undo.cpp: the loop and what it needs from before it; folded_text_around.cpp: the function around
-// it, where its first iterations are known (peeled.hpp).
+// undo.cpp: the loop and what it needs from before it; folded_products.cpp: products that have been
+// cut; folded_text_around.cpp: the function around it, where its first iterations are known
+// (peeled.hpp).
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,7 @@ class FoldedText {
 
   // The loop.
   void write_node(int v);
+  void write_op(int v);
   void write_filler(int v, const std::map<int, std::string>& names);
   std::string read_text(int v, std::size_t k, int name);
   std::string read_plain(int v, std::size_t k, int name);
@@ -71,11 +73,22 @@ class FoldedText {
   std::string scaled_types(const Operation& op) const;
   int op_index(const Operation& op) const { return static_cast<int>(&op - m_.ops.data()); }
 
+  // Products that have been cut along what is summed: folded_products.cpp.
+  /// A part of a buffer that a product loads.
+  struct Part {
+    int load = kNone, view = kNone, buffer = kNone;  ///< nodes
+    std::vector<std::int64_t> offsets, shape, whole;
+  };
+  std::optional<Part> part_of(int v, std::size_t k) const;
+  void find_cut_products();
+  void write_whole_product(int v, const std::vector<int>& chain);
+
   // The function around it.
   /// What a carried value begins with, so many iterations back.
   std::string first(int node, int result, std::int64_t distance, const std::string& type);
   /// An integer that node v reads, where that is another one for its own iteration.
   std::optional<std::string> number_ahead(int v, std::size_t k, int name, std::int64_t ahead);
+  std::optional<std::string> without_addition(int u, std::int64_t before);
   void write_number(int u, std::int64_t before);
   void find_recurring();
   /// A number so many iterations before.
@@ -95,6 +108,14 @@ class FoldedText {
   std::string descriptor_store(int index, const std::map<int, std::string>& names,
                                const std::string& tile, const std::string& type) const;
   static bool is_tile_store(const Operation& op);
+  /// Is it a mask that keeps all: of a guard for iterations that there are?
+  bool is_set(int v) const;
+  bool reads_set(int v, std::size_t k) const {
+    const FoldedSource& s = l_.node(v).reads[k];
+    return s.kind == FoldedSource::node && is_set(l_.node_index(s.op));
+  }
+  /// The mask that is left of one and such a guard.
+  std::optional<std::string> without_guard(int v);
   /// Is what a node reads there a buffer that has no name?
   bool passes_through(int v, std::size_t k) const {
     const FoldedSource& s = l_.node(v).reads[k];
@@ -139,6 +160,8 @@ class FoldedText {
   std::set<int> recurs_;                                         ///< nodes
   std::set<int> memory_written_;                                 ///< executions before the loop
   std::set<int> staging_;                                        ///< nodes
+  std::map<int, std::vector<int>> whole_products_;  ///< last product of a chain -> the chain
+  std::set<int> joined_;                            ///< nodes of chains that are not written
   // Behind the loop.
   std::map<int, int> executed_;      ///< op before the loop -> execution
   std::map<int, std::string> left_;  ///< values behind the loop
