@@ -61,9 +61,10 @@ bool smallest_length(const Search& search, Schedule& best, Cycle& low) {
       std::min(best.length - 1, longest_needed(search.problem, ii, search.stage_limit));
   LengthResult shortest = search.engine.shortest_within(search, ii, low, high, {});
   if (shortest.best) best = *std::move(shortest.best);
-  if (shortest.verdict == Verdict::unknown) return false;
-  search.report.state().length_low = low = best.length;
-  return true;
+  const bool settled = shortest.verdict != Verdict::unknown;
+  low = settled ? best.length : std::max(low, shortest.low);  // of refuted lengths there is none
+  search.report.state().length_low = low;
+  return settled;
 }
 
 }  // namespace twill

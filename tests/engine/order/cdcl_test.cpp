@@ -3,6 +3,7 @@
 // where it has propagators.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <stop_token>
 #include <vector>
@@ -215,6 +216,52 @@ TEST_CASE("hard clauses: pigeons, with learning, restarts and clause deletion") 
   CHECK(solver.solve() == Verdict::unsat);
   CHECK(solver.conflicts() > 4000);
   CHECK(refuted_by_needed(solver, budget) == solver.clauses().clauses() - unneeded);
+}
+
+TEST_CASE("hard clauses by chance: the verdict of CaDiCaL") {
+  constexpr int kVariables = 180;
+  int sat = 0, unsat = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    Budget budget({}, 0, 0, 0);
+    Cdcl solver(budget, seed % 3);
+    SatSolver judge(budget, 0);
+    Formula f(solver);
+    Differences rows(f, 1, 2, 2);
+    for (int v = 0; v < kVariables; ++v) {
+      f.fresh();
+      judge.new_variable();
+    }
+    for (int c = 0; c < kVariables * 426 / 100; ++c) {
+      std::vector<Lit> clause;
+      std::vector<int> numbers;
+      for (int i = 0; i < 3; ++i) {
+        const int v = pick(random, 1, kVariables);
+        numbers.push_back(random.percent(50) ? v : -v);
+        clause.push_back(numbers.back() > 0 ? Lit::of(v) : ~Lit::of(v));
+      }
+      f.clause(clause);
+      judge.add_clause(numbers);
+    }
+    solver.take(rows);
+    solver.set_parameters(2, 0);
+    const Verdict verdict = solver.solve();
+    REQUIRE(verdict == judge.solve());
+    if (verdict == Verdict::unsat) {
+      refuted_by_needed(solver, budget);
+    } else {
+      for (std::size_t i = 0; i < solver.clauses().clauses(); ++i) {
+        const auto clause = solver.clauses().clause(i);
+        REQUIRE(std::any_of(clause.begin(), clause.end(), [&](int l) {
+          return solver.value(Lit::of(l < 0 ? -l : l)) == (l > 0);
+        }));
+      }
+    }
+    if (solver.conflicts() > 3'000) (verdict == Verdict::sat ? sat : unsat) += 1;
+  }
+  CHECK(sat > 0);
+  CHECK(unsat > 2);
 }
 
 TEST_CASE("an empty clause is needed") {
