@@ -88,7 +88,7 @@ std::optional<std::string> FoldedText::number_ahead(int v, std::size_t k, int na
   const int u = l_.node_index(s.op);
   const auto even = peeled_->even.find(u);
   if (even == peeled_->even.end()) return std::nullopt;
-  if (peeled_->even.count(v) != 0 && s.iteration != 0) return std::nullopt;  // it is carried
+  if (recurs_.count(v) != 0 && s.iteration != 0) return std::nullopt;  // it is carried
   if (recurs_.count(u) != 0) {
     write_number(u, 0);
     return earlier(numbers_.at({u, 0}), even->second, s.iteration + ahead, name, l_.node(v).op);

@@ -179,6 +179,8 @@ class Peeler {
       }
       if (s.kind == FoldedSource::node && out_.even.count(v) != 0 && x.iteration != kBefore) {
         // An integer that is made of integers of iterations before.
+        if (s.iteration > 0 && !operand(v, k))
+          cannot_undo(x.op, "the numbers that it is made of do not change evenly");
         if (j < s.iteration) stand(s, j, x, k);
         continue;
       }
