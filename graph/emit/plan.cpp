@@ -11,6 +11,7 @@
 #include "graph/emit/plan_memory.hpp"
 #include "graph/emit/plan_products.hpp"
 #include "graph/emit/register_pressure.hpp"
+#include "graph/emit/register_shares.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
@@ -68,6 +69,7 @@ class Planner {
     if (options_.as_triton) {
       if (auto no = check_limits(plan_.launch)) return *no;
       share_registers();
+      share_by_need(plan_);
       if (auto no = check_products()) return *no;
     }
     return std::move(plan_);
