@@ -528,8 +528,9 @@ class Planner {
                                      std::to_string(before) +
                                      " registers a thread from before the loop, which its tiles "
                                      "leave no room for"};
-      const int registers = k == 0 ? kMostRegisters : launch_facts(plan_.launch).workers[k - 1];
-      if (const auto why = why_serialised(plan_, slot, registers)) return Refusal{"limits", *why};
+      const Amount registers = std::min<Amount>(kMostRegisters, registers_had(plan_.launch, k));
+      if (const auto why = why_serialised(plan_, slot, static_cast<int>(registers)))
+        return Refusal{"limits", *why};
     }
     return std::nullopt;
   }

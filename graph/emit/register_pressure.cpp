@@ -106,9 +106,8 @@ class Pressure {
         if (from < 0 || from == op || plan_.meaning->values[at(one.value)].shape.size() != 2)
           continue;
         const auto storages = program::storages_read(p_, op, from, one.distance);
-        if (std::none_of(storages.begin(), storages.end(), [&](int s) {
-              return p_.storages[at(s)].kind == Storage::in_registers;
-            }))
+        if (std::none_of(storages.begin(), storages.end(),
+                         [&](int s) { return p_.storages[at(s)].kind == Storage::in_registers; }))
           from_memory.insert(one.value);
       }
     }

@@ -1,9 +1,7 @@
 #include "graph/emit/register_shares.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
+#include <optional>
 
 #include "graph/emit/register_pressure.hpp"
 #include "graph/index.hpp"
@@ -11,90 +9,66 @@
 namespace twill::emit {
 namespace {
 
-class Shares {
- public:
-  explicit Shares(Plan& plan) : plan_(plan) {
-    for (std::size_t k = 0; k < plan.partitions.size(); ++k) {
-      const int slot = plan.partitions[k];
-      needed_.push_back(slot == plan.finish_slot() || !holds_results(slot)
-                            ? has(plan.launch, k)
-                            : registers_needed(plan, slot));
-    }
-  }
+/// One step from a partition to another. What the workers leave is the default partition's, which
+/// asks for no more than it needs where it gives some away.
+Launch moved_step(Launch launch, const std::vector<Amount>& needed, std::size_t from,
+                  std::size_t to) {
+  for (const std::size_t one : {from, to})
+    if (one > 0) launch.workers[one - 1].registers += one == to ? kRegisterStep : -kRegisterStep;
+  const Amount least = std::min<Amount>(launch.first.registers, kMostRegisters);
+  launch.first.registers = static_cast<int>(
+      std::clamp<Amount>(needed[0], std::min<Amount>(kLeastRegisters, least), least));
+  return launch;
+}
 
-  void run() {
-    // (Each round moves one step; no partition can take more than a register file has.)
-    constexpr int kRounds = 256;
-    for (int round = 0; round < kRounds; ++round)
-      if (!step()) break;
-    plan_.registers_short = lacking(plan_.launch);
-  }
-
-  void tell() const {
-    if (std::getenv("B28") == nullptr) return;
-    for (std::size_t k = 0; k < needed_.size(); ++k)
-      std::fprintf(stderr, "B28 %s need %ld has %ld\n", plan_.slot_name[at(plan_.partitions[k])].c_str(),
-                   (long)needed_[k], (long)has(plan_.launch, k));
-    std::fprintf(stderr, "B28 short %ld\n", (long)plan_.registers_short);
-  }
-
- private:
-  /// Does the slot compute with tiles? (One that only moves them asks for what its places take.)
-  bool holds_results(int slot) const { return register_pressure(plan_, slot) > 0; }
-
-  static Amount has(const Launch& launch, std::size_t partition) {
-    const LaunchFacts facts = launch_facts(launch);
-    if (partition > 0) return facts.workers[partition - 1];
-    return launch.workers.empty() ? kMostRegisters : facts.first_registers;
-  }
-  Amount lacking(const Launch& launch) const {
-    Amount sum = 0;
-    for (std::size_t k = 0; k < needed_.size(); ++k)
-      sum += std::max<Amount>(0, needed_[k] - has(launch, k));
-    return sum;
-  }
-  /// Workers get and give a step; what they leave is the default partition's. Is less lacking?
-  bool step() {
-    const Amount before = lacking(plan_.launch);
-    if (before == 0 || plan_.launch.workers.empty()) return false;
-    Launch best = plan_.launch;
-    Amount least = before;
-    const std::size_t count = needed_.size();
-    for (std::size_t to = 0; to < count; ++to)
-      for (std::size_t from = 0; from < count; ++from) {
-        if (to == from || needed_[to] <= has(plan_.launch, to)) continue;
-        Launch one = plan_.launch;
-        give(one, from, -kRegisterStep);
-        give(one, to, kRegisterStep);
-        if (check_limits(one)) continue;
-        if (const Amount now = lacking(one); now < least) {
-          least = now;
-          best = one;
-        }
+/// The step that leaves the least lacking; nullopt = none leaves less than there is.
+std::optional<Launch> best_step(const Launch& launch, const std::vector<Amount>& needed) {
+  std::optional<Launch> best;
+  Amount least = registers_short(launch, needed);
+  for (std::size_t to = 0; to < needed.size(); ++to)
+    for (std::size_t from = 0; from < needed.size(); ++from) {
+      if (to == from || needed[to] <= registers_had(launch, to)) continue;
+      const Launch one = moved_step(launch, needed, from, to);
+      if (check_limits(one)) continue;
+      if (const Amount now = registers_short(one, needed); now < least) {
+        least = now;
+        best = one;
       }
-    if (least == before) return false;
-    plan_.launch = best;
-    return true;
-  }
-  void give(Launch& launch, std::size_t partition, int registers) const {
-    if (partition > 0)
-      launch.workers[partition - 1].registers += registers;
-    else  // (It asks for what it needs, no more: the rest is free for others.)
-      launch.first.registers =
-          static_cast<int>(std::clamp<Amount>(needed_[0], kLeastRegisters, launch.first.registers));
-  }
-
-  Plan& plan_;
-  std::vector<Amount> needed_;  ///< per partition; what it has where that is enough
-};
+    }
+  return best;
+}
 
 }  // namespace
 
+Amount registers_had(const Launch& launch, std::size_t partition) {
+  const LaunchFacts facts = launch_facts(launch);
+  if (partition > 0) return facts.workers[partition - 1];
+  return launch.workers.empty() ? kMostRegisters : facts.first_registers;
+}
+
+Amount registers_short(const Launch& launch, const std::vector<Amount>& needed) {
+  Amount sum = 0;
+  for (std::size_t k = 0; k < needed.size(); ++k)
+    sum += std::max<Amount>(0, needed[k] - registers_had(launch, k));
+  return sum;
+}
+
+Launch shared_by_need(const Launch& launch, const std::vector<Amount>& needed) {
+  Launch shared = launch;
+  while (const auto next = best_step(shared, needed)) shared = *next;
+  return registers_short(shared, needed) <= kRegisterStep ? shared : launch;
+}
+
 void share_by_need(Plan& plan) {
-  if (plan.user != nullptr && plan.user->parts > 1) return;
-  Shares shares(plan);
-  shares.run();
-  shares.tell();
+  if (plan.legal.target != Target::hopper || (plan.user != nullptr && plan.user->parts > 1)) return;
+  std::vector<Amount> needed;
+  for (std::size_t k = 0; k < plan.partitions.size(); ++k) {
+    const int slot = plan.partitions[k];
+    const bool computes = slot != plan.finish_slot() && register_pressure(plan, slot) > 0;
+    needed.push_back(computes ? registers_needed(plan, slot) : registers_had(plan.launch, k));
+  }
+  plan.launch = shared_by_need(plan.launch, needed);
+  plan.registers_short = registers_short(plan.launch, needed);
 }
 
 }  // namespace twill::emit
