@@ -75,6 +75,7 @@ ProgramSource load_source(const MakeFlags& flags) {
     throw InputError("command line", "--registers", "auto",
                      "does not go with a schedule, which is for counts of its own");
   WorkloadFlags work = flags.work;
+  if (!flags.schedule.empty()) work.ttgir.undo_rings = false;  // as `twill solve` reads it
   work.choose_registers = flags.registers == "auto";
   return load_source(work);
 }
@@ -139,6 +140,7 @@ std::variant<MadeProgram, int> make_program(const MakeFlags& flags) {
 }
 
 void MakeFlags::add_to(CLI::App& app) {
+  work.ttgir.undo_rings = true;
   work.add_to(app);
   app.add_option("SCHEDULE", schedule, "Schedule file of it; without one it is solved first");
   using enum SearchOption;

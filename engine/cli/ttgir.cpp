@@ -94,6 +94,7 @@ TritonLoop load_module(const TtgirFlags& flags, const std::string& text, const s
   loop.trips = flags.trips;
   loop.nest = flags.nest;
   loop.sequence = flags.sequence;
+  loop.undo_rings = flags.undo_rings;
   if (!flags.profile.empty())
     loop.profile = ttgir::parse_profile(read_file(flags.profile), flags.profile);
   const std::vector<int> factors = flags.factors();

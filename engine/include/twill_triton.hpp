@@ -32,6 +32,10 @@ struct TritonOptions {
   std::int64_t trips = 16;          ///< iterations of an inner loop of unknown count
   bool nest = false;                ///< the loop's one inner loop with its ops: for nests()
   bool sequence = false;            ///< one of a function's loops: for ProgramSource::sequence
+  /// A loop with copies into rings of buffers, as Triton's pipeliner leaves it, can be scheduled as
+  /// it stands, or as the loop that it was before (where the whole function can be had back): for
+  /// program_source(), which says what is computed of the latter alone.
+  bool undo_rings = false;
   std::string profile = {};  ///< text of a profile file, whose cycles replace rules; "" = none
 };
 

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "graph/ttgir/other_warps.hpp"
+#include "graph/ttgir/peeled.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -24,7 +25,15 @@ FoldedLoop::FoldedLoop(const Module& module, int loop)
   const auto shifts = retime(static_cast<int>(nodes_.size()), edges_);
   if (!shifts) cannot_undo(first_loop(), "its partitions' orders contradict each other");
   shift_ = *shifts;
-  arrange();
+  arrange({});
+  check_buffers();
+}
+
+void FoldedLoop::take(const Peeled& peeled) {
+  shift_ = peeled.ahead;
+  std::set<int> numbers;
+  for (const auto& [v, by] : peeled.even) numbers.insert(v);
+  arrange(numbers);
   check_buffers();
 }
 
@@ -221,7 +230,8 @@ FoldedSource FoldedLoop::source_at(int op, std::int64_t i, std::size_t k, bool n
   return s;
 }
 
-void FoldedLoop::arrange() {
+void FoldedLoop::arrange(const std::set<int>& early) {
+  order_.clear();
   const std::int64_t most = *std::max_element(shift_.begin(), shift_.end());
   if (most > 7) cannot_undo(first_loop(), "its partitions are too many iterations apart");
   for (std::size_t v = 0; v < nodes_.size(); ++v) order_.push_back(static_cast<int>(v));
@@ -242,8 +252,8 @@ void FoldedLoop::arrange() {
             time[static_cast<std::size_t>(v)], time[static_cast<std::size_t>(index_.at(s.op))] + 1);
   }
   std::sort(order_.begin(), order_.end(), [&](int a, int b) {
-    return std::pair(time[static_cast<std::size_t>(a)], a) <
-           std::pair(time[static_cast<std::size_t>(b)], b);
+    return std::tuple(early.count(a) == 0, time[static_cast<std::size_t>(a)], a) <
+           std::tuple(early.count(b) == 0, time[static_cast<std::size_t>(b)], b);
   });
 }
 

@@ -19,6 +19,8 @@
 
 namespace twill::ttgir {
 
+struct Peeled;
+
 /// Where a value that an op reads comes from.
 struct FoldedSource {
   enum Kind { node, before, number, variable, buffer } kind = node;
@@ -49,6 +51,10 @@ class FoldedLoop {
   /// Throws CannotUndo.
   FoldedLoop(const Module& module, int loop);
 
+  /// Iterations as those that stand before the loop say (peeled.hpp), not as few values carried as
+  /// can be. Throws CannotUndo.
+  void take(const Peeled& peeled);
+
   const Module& module() const { return m_; }
   const Replay& replayed() const { return r_; }
   const Execution& at(int execution) const {
@@ -76,6 +82,12 @@ class FoldedLoop {
   /// Nodes in the order of one iteration.
   const std::vector<int>& order() const { return order_; }
   bool is_ring(int allocation) const { return rings_.count(allocation) != 0; }
+  /// Is a buffer made in the loop, of a tile? It is a value as any.
+  bool is_value(int buffer) const;
+  /// Who fills what is read by a view: kNone where nothing is read, or of several.
+  int filled_for(int view) const;
+  /// Is there a node of an op?
+  bool has_node(int op) const { return index_.count(op) != 0; }
   /// The execution of an op in an iteration of the window.
   int execution(int op, std::int64_t iteration) const {
     const auto found = by_op_.find(op);
@@ -124,16 +136,14 @@ class FoldedLoop {
   void read_all(int v);
   /// The k-th source of an op in an iteration, that of a node by its distance.
   Source source_at(int op, std::int64_t i, std::size_t k, bool numbers) const;
-  /// The ops of one iteration in the order of time.
-  void arrange();
+  /// The ops of one iteration in the order of time; those of `early` before all others.
+  void arrange(const std::set<int>& early);
   void edge(int from, int to, std::int64_t distance, bool carries) {
     if (seen_.emplace(from, to, distance, carries).second)
       edges_.push_back({from, to, distance, carries});
   }
 
   void classify_buffers();
-  /// Is a buffer made in the loop, of a tile? It is a value as any.
-  bool is_value(int buffer) const;
   /// One made in the loop for others to fill is the same ring in every iteration.
   int ring_key(int buffer) const {
     return of_loop(at(buffer)) ? kNone - 1 - at(buffer).op : buffer;
@@ -148,8 +158,6 @@ class FoldedLoop {
   int index_of(int op, int value) const;
   /// What a load from a forwarded ring loads: the tile that was stored there.
   std::optional<Source> stored(const Execution& load) const;
-  /// The writer of what is read by a view; kNone where nothing is, or several things are.
-  int filled_for(int view) const;
   Source buffer_source(const Execution& x, std::size_t k, const Datum& datum) const;
   /// Whatever an op reads of a buffer must come from who wrote it there: by a value of the loop
   /// that is written, or by an order of accesses to tensor memory.

@@ -253,17 +253,23 @@ std::int64_t Interpreter::whole_element(int base, std::int64_t place, int bits, 
   return static_cast<std::int64_t>(random.next() >> 58);
 }
 
-/// Is what an op makes taken apart bit by bit?
+/// Is what an op makes taken apart bit by bit, perhaps after it has been through a buffer?
 bool Interpreter::is_of_bits(int op) {
   const auto known = of_bits_.find(op);
   if (known != of_bits_.end()) return known->second;
-  bool& found = of_bits_[op];
-  for (const Operation& user : m_.ops)
-    for (const int operand : user.operands)
-      if (m_.value(operand).op == op)
-        found = found || user.name == "arith.shrsi" || user.name == "arith.shrui" ||
-                user.name == "arith.shli" || user.name == "arith.xori";
-  return found;
+  of_bits_[op] = false;  // (no op is made of itself)
+  bool found = false;
+  for (std::size_t k = 0; k < m_.ops.size() && !found; ++k) {
+    const Operation& user = m_.ops[k];
+    for (const int operand : user.operands) {
+      if (m_.value(operand).op != op) continue;
+      const bool moved = user.name == "ttg.local_alloc" || user.name == "ttg.local_load";
+      found = found || user.name == "arith.shrsi" || user.name == "arith.shrui" ||
+              user.name == "arith.shli" || user.name == "arith.xori" ||
+              (moved && is_of_bits(static_cast<int>(k)));
+    }
+  }
+  return of_bits_[op] = found;
 }
 
 void Interpreter::note(int op, const Held& tile) {

@@ -1,6 +1,8 @@
 #include "graph/ttgir/lower_ttgir.hpp"
 
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "graph/error.hpp"
 #include "graph/lowering/costed_loop.hpp"
@@ -31,20 +33,33 @@ int innermost(const Module& module, const std::vector<LoopInfo>& loops, int loop
   return best;
 }
 
+/// What undo_schedule() made of a loop, with the lines of the file.
+Module parsed(const Module& module, const Undone& undone) {
+  Module again = parse_module(undone.text, module.source);
+  for (Operation& op : again.ops) {
+    if (op.line == 0 || op.line > undone.places.size()) continue;
+    std::tie(op.line, op.column) = undone.places[op.line - 1];
+  }
+  return again;
+}
+
 /// A module of the loop as it was before it was pipelined or partitioned. Throws InputError where
-/// it cannot be undone. `remark` says what was done.
+/// it cannot be undone. `remark` says what was done, `lost` why the function around it is lost.
 Module undone(const Module& module, const LoopOptions& options, const AlreadyLowered& seen,
-              std::string& remark, std::int64_t& resident) {
+              std::string& remark, std::string& lost, std::int64_t& resident) {
   const std::vector<LoopInfo> loops = list_loops(module);
   const int chosen = loops[choose_loop(module, loops, options.loop)].op;
   const int loop = innermost(module, loops, chosen);
   try {
     const Undone undone = undo_schedule(module, loop);
     resident = undone.resident;
-    Module again = parse_module(undone.text, module.source);
-    for (Operation& op : again.ops) {
-      if (op.line == 0 || op.line > undone.places.size()) continue;
-      std::tie(op.line, op.column) = undone.places[op.line - 1];
+    Module again = parsed(module, undone);
+    if (!undone.whole) {
+      const CannotUndo& why = undone.why_alone;
+      lost = (why.op == kNone ? ""
+                              : std::string(module.op(why.op).name) + " of line " +
+                                    std::to_string(module.op(why.op).line) + ": ") +
+             why.why;
     }
     remark = "the loop has been pipelined or partitioned already (" + seen.seen + ", line " +
              std::to_string(module.op(seen.op).line) + "): it is undone";
@@ -85,6 +100,8 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
                        parse_machine(machine_text, machine_source, options.set, options.ends),
                        loop_options,
                        LoopKernel(),
+                       {},
+                       false,
                        {}};
   LoopOptions as_read = loop_options;
   as_read.lower = options;
@@ -94,7 +111,19 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
     result.loop = lower_loop(result.module, result.machine, as_read);
   } catch (const AlreadyLowered& seen) {
     if (as_read.nest) throw;  // one loop of it is undone, not two
-    result.module = undone(result.module, loop_options, seen, remark, resident);
+    std::optional<Module> before;
+    try {
+      before = undone(result.module, loop_options, seen, remark, result.lost, resident);
+    } catch (const InputError&) {
+      if (!as_read.undo_rings) throw;
+    }
+    if (as_read.undo_rings && (!before || !result.lost.empty())) {
+      // The loop alone can be scheduled as it stands, perhaps.
+      LoopOptions as_it_stands = loop_options;
+      as_it_stands.undo_rings = false;
+      return lower_module(text, source, machine_text, machine_source, as_it_stands, options, costs);
+    }
+    result.module = std::move(*before);
     result.undone = true;
     LoopOptions only = as_read;
     only.loop.reset();

@@ -22,6 +22,8 @@ struct LoweredModule {
   /// The file's loop was pipelined or partitioned: `module` is what undo_schedule() made of it,
   /// with the file's lines.
   bool undone = false;
+  /// The function around it was lost by that: why. "" = it is there.
+  std::string lost = {};
 };
 
 /// Throws InputError: the module's place is "line L, column C". `costs`, when given, gets what

@@ -610,10 +610,11 @@ ModuleMeaning MeaningBuilder::joined() {
 }
 
 std::variant<ModuleMeaning, NoMeaning> meaning_of_loop(const LoweredModule& lowered) {
-  if (lowered.undone)
+  if (!lowered.lost.empty())
     return NoMeaning{lowered.loop.loop,
                      "the loop has been pipelined or partitioned: what stands around it is lost "
-                     "where that is undone"};
+                     "where that is undone (" +
+                         lowered.lost + ")"};
   if (lowered.loop.inner != kNone)
     return NoMeaning{lowered.loop.loop, "what a nest computes is not read yet"};
   try {

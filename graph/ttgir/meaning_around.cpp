@@ -10,6 +10,7 @@
 #include "graph/ttgir/element_places.hpp"
 #include "graph/ttgir/index_ops.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
+#include "graph/ttgir/op_text.hpp"
 #include "graph/ttgir/successors.hpp"
 
 namespace twill::ttgir {
@@ -30,23 +31,6 @@ std::string name_for(const Module& module, const Operation& op) {
     name = name.empty() ? kind : kind + "_" + name;
   }
   return name;
-}
-
-/// What the function is told to divide an argument: its tt.divisibility, where the text has it
-/// behind the argument's name; else 1.
-std::int64_t divisor_of(const Module& module, std::string_view name) {
-  const std::string kKey = "tt.divisibility = ";
-  const std::string& text = *module.text;
-  if (name.empty() || name.data() < text.data() || name.data() >= text.data() + text.size())
-    return 1;
-  const auto begin = static_cast<std::size_t>(name.data() - text.data());
-  const std::size_t key = text.find(kKey, begin);
-  if (key == std::string::npos || key > text.find(", %", begin) || key > text.find('\n', begin))
-    return 1;
-  std::int64_t number = 0;
-  const auto [end, error] =
-      std::from_chars(text.data() + key + kKey.size(), text.data() + text.size(), number);
-  return error == std::errc() && number > 0 ? number : 1;
 }
 
 std::string part_name(const std::string& name, int copy, int dimension) {

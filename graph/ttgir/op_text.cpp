@@ -1,6 +1,8 @@
 #include "graph/ttgir/op_text.hpp"
 
+#include <charconv>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -155,6 +157,21 @@ std::string loaded_type(const std::string& pointers) {
   std::string element = pointers.substr(begin + kPointer.size(), end - begin - kPointer.size());
   element = element.substr(0, element.find(','));
   return pointers.substr(0, begin) + element + pointers.substr(end + 1);
+}
+
+std::int64_t divisor_of(const Module& module, std::string_view name) {
+  const std::string kKey = "tt.divisibility = ";
+  const std::string& text = *module.text;
+  if (name.empty() || name.data() < text.data() || name.data() >= text.data() + text.size())
+    return 1;
+  const auto begin = static_cast<std::size_t>(name.data() - text.data());
+  const std::size_t key = text.find(kKey, begin);
+  if (key == std::string::npos || key > text.find(", %", begin) || key > text.find('\n', begin))
+    return 1;
+  std::int64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data() + key + kKey.size(), text.data() + text.size(), number);
+  return error == std::errc() && number > 0 ? number : 1;
 }
 
 }  // namespace twill::ttgir

@@ -1,8 +1,10 @@
 // The text of one op, changed. Private to graph/ttgir/.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "graph/ttgir/ir.hpp"
 
@@ -17,5 +19,9 @@ std::string without_token(std::string text, const std::string& name);
 
 /// tensor<128xf32, #blocked> of tensor<128x!tt.ptr<f32>, #blocked>; "" of anything else.
 std::string loaded_type(const std::string& pointers);
+
+/// What the function is told to divide an argument: its tt.divisibility, where the text has it
+/// behind the argument's name; else 1.
+std::int64_t divisor_of(const Module& module, std::string_view name);
 
 }  // namespace twill::ttgir

@@ -18,10 +18,14 @@
 
 namespace twill::ttgir {
 
-/// The text of a module with one function and one loop. Numbers that only addresses are made of
-/// (offsets of the loop's variable, first values of what is carried) are not those of the source.
+/// The text of a module with one function and one loop.
 struct Undone {
   std::string text;
+  /// The function is there as a whole, as it was before (peeled.hpp). Else the loop alone: numbers
+  /// that only addresses are made of (offsets of the loop's variable, first values of what is
+  /// carried) are not those of the source, and nothing stands behind it.
+  bool whole = false;
+  CannotUndo why_alone;  ///< why it is not whole
   /// Per line of the text, from 1: line and column of the op in the module that it came from.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> places;
   /// Bytes of shared memory that are taken while the loop runs, for what comes after it: the tile

@@ -1,0 +1,518 @@
+// The function around a loop whose first iterations stand before it (see folded_text.hpp).
+#include <algorithm>
+
+#include "graph/index.hpp"
+#include "graph/ttgir/folded_text.hpp"
+#include "graph/ttgir/op_text.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+constexpr int kMostNames = 1'000;  // that a value has, one behind the other
+constexpr char kMark = '\1';       // around what stands for the name of a result of the loop
+
+std::string mark_of(int node, int result, std::int64_t distance) {
+  return kMark + std::to_string(node) + "," + std::to_string(result) + "," +
+         std::to_string(distance) + kMark;
+}
+
+}  // namespace
+
+std::string FoldedText::first(int node, int result, std::int64_t distance,
+                              const std::string& type) {
+  const int loop = l_.first_loop();
+  if (peeled_ == nullptr) {
+    const std::string name = "%" + unique("first");
+    line(before_, "    " + name + " = ub.poison : " + type, loop);
+    return name;
+  }
+  const std::int64_t iteration = -distance - peeled_->ahead[twill::at(node)];
+  const auto found = peeled_->first.find({node, result, iteration});
+  if (found != peeled_->first.end()) return text_of(found->second, found->second.value, loop);
+  const auto known = first_of_left_.find({node, result, distance});
+  if (known != first_of_left_.end()) return known->second;
+  cannot_undo(l_.node(node).op, "what it begins with is not known");
+}
+
+std::string FoldedText::end(const Datum& bound, int name) {
+  const int loop = l_.first_loop();
+  if (peeled_->more == 0) return text_of(bound, name, loop);
+  const Linear& step = *r_.loops.front().bounds[2].number;
+  if (!step.terms.empty()) cannot_undo(loop, "its step is not known");
+  const std::int64_t added = peeled_->more * step.constant;
+  if (bound.made != kNone) {  // what the pipeliner has subtracted
+    const Execution& made = l_.at(bound.made);
+    const auto known = [&](std::int64_t number) {
+      return made.reads.size() == 2 && made.reads[1].number &&
+             made.reads[1].number->terms.empty() && made.reads[1].number->constant == number;
+    };
+    if ((m_.op(made.op).name == "arith.subi" && known(added)) ||
+        (m_.op(made.op).name == "arith.addi" && known(-added)))
+      return text_of(made.reads[0], made.names[0], loop);
+  }
+  const Type& type = *l_.type(name);
+  const std::string result = "%" + unique("end"), text = text_of(bound, name, loop);
+  const std::string more = constant(added, type.bits);
+  line(before_,
+       "    " + result + " = arith.addi " + text + ", " + more + " : " + std::string(type.text),
+       loop);
+  return result;
+}
+
+std::optional<std::string> FoldedText::number_ahead(int v, std::size_t k, int name,
+                                                    std::int64_t ahead) {
+  const FoldedSource& s = l_.node(v).reads[k];
+  if (s.kind == FoldedSource::variable)
+    return earlier(variable_, *r_.loops.front().bounds[2].number, ahead, name, l_.node(v).op);
+  if (s.kind != FoldedSource::node) return std::nullopt;
+  const int u = l_.node_index(s.op);
+  const auto even = peeled_->even.find(u);
+  if (even == peeled_->even.end()) return std::nullopt;
+  if (peeled_->even.count(v) != 0 && s.iteration != 0) return std::nullopt;  // it is carried
+  const bool recurs = recurs_.count(u) != 0;
+  if (!l_.is_kind(name, TypeKind::tensor) || recurs) {
+    write_number(u, 0);
+    return earlier(numbers_.at({u, 0}), even->second, s.iteration + ahead, name, l_.node(v).op);
+  }
+  write_number(u, s.iteration + ahead);
+  return numbers_.at({u, s.iteration + ahead});
+}
+
+/// The numbers of a node so many iterations before.
+void FoldedText::write_number(int u, std::int64_t before) {
+  if (numbers_.count({u, before}) != 0) return;
+  const FoldedLoop::Node& node = l_.node(u);
+  const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
+  if (++chain_ > kMostNames) cannot_undo(node.op, "it is the end of too long a chain of ops");
+  std::map<int, std::string> names;
+  for (std::size_t k = 0; k < x.reads.size(); ++k) {
+    if (l_.drops(x.names[k])) continue;
+    const auto number = number_ahead(u, k, x.names[k], before);
+    names[x.names[k]] = once(u, k, x.names[k], number ? *number : read_plain(u, k, x.names[k]));
+  }
+  --chain_;
+  const std::string name = "%" + unique(name_of(m_.op(node.op).results[0]));
+  numbers_[{u, before}] = name;
+  if (before == 0) results_[{u, 0}] = name;
+  line_in_body(name + " = " + op_text(m_, node.op, names), node.op);
+}
+
+std::string FoldedText::earlier(const std::string& number, const Linear& by,
+                                std::int64_t iterations, int name, int op) {
+  if (!by.terms.empty() && iterations != 0)
+    cannot_undo(op, "it is ahead by a number that is not known");
+  const std::int64_t less = by.constant * iterations;
+  if (less == 0) return number;
+  const auto [found, fresh] = earlier_.try_emplace({number, less}, "");
+  if (fresh) {
+    const Type& type = *l_.type(name);
+    std::string subtracted;
+    if (type.kind == TypeKind::tensor) {
+      subtracted = "%" + unique("less");
+      line(before_,
+           "    " + subtracted + " = arith.constant dense<" + std::to_string(less) +
+               "> : " + std::string(type.text),
+           op);
+    } else {
+      subtracted = constant(less, type.bits);
+    }
+    found->second = "%" + unique(name_of(name));
+    line_in_body(found->second + " = arith.subi " + number + ", " + subtracted + " : " +
+                     std::string(type.text),
+                 op);
+  }
+  return found->second;
+}
+
+std::string FoldedText::once(int v, std::size_t k, int name, const std::string& later) {
+  if (peeled_ == nullptr) return later;
+  const auto found = peeled_->once.find({v, k});
+  if (found == peeled_->once.end()) return later;
+  Once one;
+  one.name = "%" + unique(name_of(name));
+  one.type = std::string(l_.type(name)->text);
+  one.first = text_of(found->second, name, l_.first_loop());
+  one.later = later;
+  once_.push_back(one);
+  return one.name;
+}
+
+int FoldedText::operand_tile(const Operation& op) const {
+  for (const int value : op.operands)
+    if (l_.is_kind(value, TypeKind::tensor)) return value;
+  return kNone;
+}
+
+std::map<int, std::string> FoldedText::names_before(int execution) {
+  const Execution& x = l_.at(execution);
+  std::map<int, std::string> names;
+  for (std::size_t k = 0; k < x.reads.size(); ++k)
+    if (!l_.drops(x.names[k]) && !l_.is_kind(x.names[k], TypeKind::memdesc))
+      names[x.names[k]] = text_of(x.reads[k], x.names[k], x.op);
+  return names;
+}
+
+std::string FoldedText::filled_before(int execution, int value) {
+  int writer = kNone;
+  for (std::size_t e = 0; e < r_.executions.size(); ++e)
+    for (const BufferUse& use : r_.executions[e].buffers) {
+      if (use.buffer != execution || !use.writes) continue;
+      if (of_loop(r_.executions[e]) || (writer != kNone && writer != static_cast<int>(e)))
+        cannot_undo(r_.executions[e].op, "it fills a buffer that something else fills, too");
+      writer = static_cast<int>(e);
+    }
+  const int made = l_.at(execution).op;
+  if (writer == kNone || !is_filler(m_.op(l_.at(writer).op)))
+    cannot_undo(made, "what its buffer is filled with is not known");
+  const std::string base = name_of(value);
+  const auto [tile, type] = loaded(before_, l_.at(writer).op, base, names_before(writer), writer);
+  std::string& name = made_[{execution, value}];
+  name = "%" + unique(base);
+  line(before_,
+       "    " + name + " = ttg.local_alloc " + tile + " : (" + type + ") -> " +
+           std::string(l_.type(value)->text),
+       made);
+  return name;
+}
+
+void FoldedText::fill_tensor_memory(int buffer, const std::string& name, int value) {
+  if (buffer < kNone) return;  // made in the loop
+  int writer = kNone;
+  for (std::size_t e = 0; e < r_.executions.size(); ++e)
+    for (const BufferUse& use : r_.executions[e].buffers)
+      if (use.buffer == buffer && use.writes && !of_loop(r_.executions[e]) &&
+          peeled_->executions.count(static_cast<int>(e)) == 0)
+        writer = static_cast<int>(e);
+  const Execution& x = l_.at(writer == kNone ? buffer : writer);
+  const int tile = operand_tile(m_.op(x.op));
+  if (writer == kNone && tile == kNone) return;  // nothing is in it
+  const OpClass c = class_of(m_.op(x.op));
+  if (tile == kNone || (c != OpClass::tmem_store && c != OpClass::tmem_alloc))
+    cannot_undo(x.op, "what it leaves in tensor memory before the loop is not known");
+  const std::string text = names_before(writer == kNone ? buffer : writer).at(tile);
+  line(before_,
+       "    ttng.tmem_store " + text + ", " + name + ", " + constant(1, 1) + " : " +
+           std::string(l_.type(tile)->text) + " -> " + std::string(l_.type(value)->text),
+       x.op);
+}
+
+/// What is written into tensor memory before an op before the loop reads it there.
+void FoldedText::write_before_reading(int execution) {
+  const Execution& x = l_.at(execution);
+  for (const BufferUse& read : x.buffers) {
+    if (!read.reads) continue;
+    if (l_.is_ring(read.buffer))
+      cannot_undo(x.op, "it reads a buffer before the loop that the loop uses, too");
+    for (int e = 0; e < execution; ++e) {
+      const Execution& writer = l_.at(e);
+      const Operation& op = m_.op(writer.op);
+      const auto writes = [&](const BufferUse& use) {
+        return use.writes && use.buffer == read.buffer && use.slot == read.slot;
+      };
+      if (std::none_of(writer.buffers.begin(), writer.buffers.end(), writes)) continue;
+      const bool product = is_tensor_memory_mma(op);
+      if (of_loop(writer) || (!product && class_of(op) != OpClass::tmem_store))
+        cannot_undo(writer.op, "what it leaves for what is read before the loop is not known");
+      if (!memory_written_.insert(e).second) continue;
+      if (product) write_before_reading(e);  // what it adds to
+      std::map<int, std::string> names;
+      for (std::size_t k = 0; k < writer.reads.size(); ++k)
+        if (!l_.drops(writer.names[k]))
+          names[writer.names[k]] = text_of(writer.reads[k], writer.names[k], writer.op);
+      std::string text = product ? this->product(op, names) : op_text(m_, writer.op, names);
+      for (const int value : op.operands)
+        if (!product && l_.is_kind(value, TypeKind::token))
+          text = without_token(text, name_of(value));
+      line(before_, "    " + text, writer.op);
+    }
+  }
+}
+
+/// Numbers that are made of themselves, of earlier iterations.
+void FoldedText::find_recurring() {
+  for (const auto& [u, by] : peeled_->even) {
+    std::vector<int> work = {u};
+    std::set<int> seen;
+    while (!work.empty()) {
+      const int v = work.back();
+      work.pop_back();
+      for (const FoldedSource& s : l_.node(v).reads) {
+        if (s.kind != FoldedSource::node) continue;
+        const int w = l_.node_index(s.op);
+        if (w == u) recurs_.insert(u);
+        if (peeled_->even.count(w) != 0 && seen.insert(w).second) work.push_back(w);
+      }
+    }
+  }
+}
+
+void FoldedText::find_befores() {
+  for (std::size_t e = 0; e < r_.executions.size(); ++e) {
+    const Execution& x = r_.executions[e];
+    if (of_loop(x)) continue;
+    const auto [found, fresh] = executed_.try_emplace(x.op, static_cast<int>(e));
+    if (!fresh) found->second = kNone;  // in a loop before this one
+  }
+}
+
+std::string FoldedText::before_text(int value, int user) {
+  for (int steps = 0; steps < kMostNames; ++steps) {
+    const Value& v = m_.value(value);
+    if (v.op == kNone) {
+      const auto found = arguments_.find(value);
+      if (found == arguments_.end()) break;
+      return found->second;
+    }
+    const Operation& op = m_.op(v.op);
+    if (class_of(op) == OpClass::transparent && op.operands.size() == op.results.size()) {
+      value = op.operands[twill::at(v.index)];
+      continue;
+    }
+    const auto found = executed_.find(v.op);
+    if (found == executed_.end() || found->second == kNone) break;
+    const Type* type = l_.type(value);
+    if (type != nullptr && type->tensor_memory) {
+      int root = v.op;
+      while (class_of(m_.op(root)) == OpClass::view && !m_.op(root).operands.empty() &&
+             m_.value(m_.op(root).operands[0]).op != kNone)
+        root = m_.value(m_.op(root).operands[0]).op;
+      const auto buffer = executed_.find(root);
+      const Type* ring = l_.type(m_.op(root).results.at(0));
+      if (buffer == executed_.end() || buffer->second == kNone || ring == nullptr ||
+          (ring->shape.size() > type->shape.size() && ring->shape[0] != 1))
+        cannot_undo(user, "which buffer of a ring it reads behind the loop is not known");
+      return collapsed(buffer->second, value);
+    }
+    Datum datum;
+    datum.made = found->second;
+    datum.value = value;
+    return text_of(datum, value, user);
+  }
+  cannot_undo(user, "where what it reads comes from is not known");
+}
+
+std::string FoldedText::left(std::size_t k, int user) {
+  const Operation& loop = m_.op(l_.first_loop());
+  const int block = m_.regions[twill::at(loop.regions[0])].blocks[0];
+  const Operation& yield = m_.op(m_.block(block).ops.back());
+  std::vector<std::size_t> variables = {k};  // each takes over what the next one had
+  if (k >= yield.operands.size()) cannot_undo(user, "it is not known what the loop leaves");
+  int value = yield.operands[k];
+  for (int steps = 0;; ++steps) {
+    const Value& v = m_.value(value);
+    if (steps == kMostNames) cannot_undo(user, "it is not known what the loop leaves");
+    if (v.op == kNone && v.block == block && v.index > 0) {
+      variables.push_back(twill::at(v.index) - 1);
+      value = yield.operands.at(variables.back());
+      continue;
+    }
+    const Operation* made = v.op == kNone ? nullptr : &m_.op(v.op);
+    if (made == nullptr || class_of(*made) != OpClass::transparent ||
+        made->operands.size() != made->results.size())
+      break;
+    value = made->operands[twill::at(v.index)];
+  }
+  const Value& v = m_.value(value);
+  if (v.op == kNone || !l_.has_node(v.op))
+    cannot_undo(user, "it is not known what the loop leaves");
+  const int node = l_.node_index(v.op);
+  const std::int64_t ahead = peeled_->ahead[twill::at(node)];
+  const auto back = static_cast<std::int64_t>(variables.size());
+  const std::int64_t distance = back + peeled_->more - ahead;
+  if (distance < 1) cannot_undo(user, "it reads what the loop makes for a later iteration");
+  carried(node, v.index, distance);
+  // With no iteration the loop leaves what its variables begin with.
+  for (std::int64_t t = 0; t < back - ahead; ++t) {
+    if (peeled_->first.count({node, v.index, t - back}) != 0) continue;
+    const int begin = loop.operands.at(3 + variables[static_cast<std::size_t>(t)]);
+    first_of_left_[{node, v.index, back - ahead - t}] = before_text(begin, user);
+  }
+  return mark_of(node, v.index, distance);
+}
+
+std::string FoldedText::after_text(int value, int user) {
+  for (int steps = 0; same_.count(value) != 0; ++steps) {
+    if (steps == kMostNames) cannot_undo(user, "where what it reads comes from is not known");
+    value = same_.at(value);
+  }
+  if (const auto found = left_.find(value); found != left_.end()) return found->second;
+  if (held_.count(value) != 0 || brought_.count(value) != 0) {  // a buffer, by what is in it
+    const auto brought = brought_.find(value);
+    const auto [tile, type] = brought != brought_.end()
+                                  ? brought->second
+                                  : std::pair(after_text(held_.at(value), user),
+                                              std::string(l_.type(held_.at(value))->text));
+    std::string& name = left_[value];
+    name = "%" + unique(name_of(value));
+    line(after_,
+         "    " + name + " = ttg.local_alloc " + tile + " : (" + type + ") -> " +
+             std::string(l_.type(value)->text),
+         user);
+    return name;
+  }
+  const Value& v = m_.value(value);
+  if (v.op == l_.first_loop()) return left(twill::at(v.index), user);
+  return before_text(value, user);
+}
+
+void FoldedText::write_after() {
+  find_befores();
+  const Operation& loop = m_.op(l_.first_loop());
+  const auto& ops = m_.block(loop.block).ops;
+  for (auto op = std::find(ops.begin(), ops.end(), l_.first_loop()) + 1; op != ops.end(); ++op)
+    write_after_op(*op);
+}
+
+/// A copy from shared memory is a store of the tile that lies there.
+std::string FoldedText::descriptor_store(int index, const std::map<int, std::string>& names,
+                                         const std::string& tile, const std::string& type) const {
+  const Operation& op = m_.op(index);
+  std::string coordinates, descriptor;
+  for (const int value : op.operands) {
+    const Type* t = l_.type(value);
+    if (t == nullptr) cannot_undo(index, "it has a value without a type");
+    if (t->kind == TypeKind::descriptor)
+      descriptor = names.at(value);
+    else if (t->kind == TypeKind::scalar)
+      coordinates += (coordinates.empty() ? "" : ", ") + names.at(value);
+  }
+  if (descriptor.empty()) cannot_undo(index, "its descriptor is not read");
+  std::string text = "tt.descriptor_store ";
+  if (op.name == "ttng.async_tma_reduce") {
+    const std::string own = op_text(m_, index, {});
+    const std::size_t kind = own.find(' '), end = own.find(',');
+    if (op.generic || kind > end) cannot_undo(index, "how it reduces is not read");
+    text = "tt.descriptor_reduce" + own.substr(kind, end - kind) + ", ";
+  }
+  return text + descriptor + "[" + coordinates + "], " + tile + " : " +
+         std::string(l_.type(op.operands[0])->text) + ", " + type;
+}
+
+bool FoldedText::is_tile_store(const Operation& op) {
+  return op.name == "ttng.async_tma_copy_local_to_global" || op.name == "ttng.async_tma_reduce";
+}
+
+/// Buffers that a tile only passes through on its way out.
+void FoldedText::find_staging() {
+  std::map<int, bool> all;  // node -> is it read by such stores alone?
+  for (std::size_t v = 0; v < l_.nodes().size(); ++v)
+    for (const FoldedSource& s : l_.nodes()[v].reads) {
+      if (s.kind != FoldedSource::node) continue;
+      const int u = l_.node_index(s.op);
+      const Operation& op = m_.op(s.op);
+      const bool fills = class_of(op) == OpClass::local_store ||
+                         (class_of(op) == OpClass::local_alloc && operand_tile(op) != kNone);
+      if (!fills) continue;
+      bool& only = all.try_emplace(u, true).first->second;
+      only = only && is_tile_store(m_.op(l_.nodes()[v].op)) &&
+             l_.distance(static_cast<int>(v), s) == 0;
+    }
+  for (const auto& [u, only] : all)
+    if (only) staging_.insert(u);
+}
+
+void FoldedText::store_staged(int v, const std::map<int, std::string>& names) {
+  const FoldedLoop::Node& node = l_.node(v);
+  for (const FoldedSource& s : node.reads) {
+    if (s.kind != FoldedSource::node || staging_.count(l_.node_index(s.op)) == 0) continue;
+    const int u = l_.node_index(s.op), tile = operand_tile(m_.op(s.op));
+    const Execution& x = l_.at(l_.execution(s.op, kFirstSeen));
+    const auto k = std::find(x.names.begin(), x.names.end(), tile) - x.names.begin();
+    const std::string text = read_text(u, static_cast<std::size_t>(k), tile);
+    line_in_body(
+        descriptor_store(node.op, names, text, on_warps(std::string(l_.type(tile)->text), u)),
+        node.op);
+    return;
+  }
+  cannot_undo(node.op, "the tile that it copies is not known");
+}
+
+void FoldedText::store_after(int index) {
+  const Operation& op = m_.op(index);
+  std::map<int, std::string> names;
+  int tile = kNone;
+  for (const int value : op.operands) {
+    if (const auto held = held_.find(value); held != held_.end())
+      tile = held->second;
+    else if (!l_.is_kind(value, TypeKind::memdesc))
+      names[value] = after_text(value, index);
+  }
+  if (tile == kNone) cannot_undo(index, "the tile that it copies behind the loop is not known");
+  const std::string text = after_text(tile, index);
+  line(after_, "    " + descriptor_store(index, names, text, std::string(l_.type(tile)->text)),
+       index);
+}
+
+/// A branch without results that has nothing but waits for barriers in it.
+bool FoldedText::only_waits(int index) const {
+  const Operation& op = m_.op(index);
+  if (op.name != "scf.if" || !op.results.empty()) return false;
+  for (const int region : op.regions)
+    for (const int block : m_.regions[twill::at(region)].blocks)
+      for (const int inner : m_.block(block).ops) {
+        const OpClass c = class_of(m_.op(inner));
+        if (c != OpClass::synchronise && c != OpClass::terminator && c != OpClass::transparent &&
+            !(c == OpClass::view && is_barrier_buffer(m_, m_.op(inner).results.at(0))))
+          return false;
+      }
+  return true;
+}
+
+void FoldedText::write_after_op(int index) {
+  const Operation& op = m_.op(index);
+  const OpClass c = class_of(op);
+  if (c == OpClass::terminator || c == OpClass::synchronise || only_waits(index)) return;
+  if (c == OpClass::transparent) {
+    if (op.operands.size() == op.results.size())
+      for (std::size_t k = 0; k < op.operands.size(); ++k) same_[op.results[k]] = op.operands[k];
+    return;
+  }
+  if (!op.results.empty() && is_barrier_buffer(m_, op.results[0])) return;
+  if (c == OpClass::local_alloc) {
+    if (const int tile = operand_tile(op); tile != kNone) held_[op.results.at(0)] = tile;
+    return;
+  }
+  if (c == OpClass::local_store) {
+    held_[op.operands.at(1)] = op.operands[0];
+    return;
+  }
+  if (is_tile_store(op)) return store_after(index);
+  if (c == OpClass::copy && is_filler(op)) {
+    std::map<int, std::string> names;
+    for (const int value : op.operands)
+      if (!l_.drops(value) && !l_.is_kind(value, TypeKind::memdesc))
+        names[value] = after_text(value, index);
+    brought_[filled(op)] = loaded(after_, index, name_of(filled(op)), names, kNone);
+    return;
+  }
+  if (c == OpClass::control || c == OpClass::unknown || c == OpClass::copy ||
+      op.name.starts_with("ttng.async_"))
+    cannot_undo(index, "what it does behind the loop is not undone");
+  std::map<int, std::string> names;
+  for (const int value : op.operands)
+    if (!l_.drops(value)) names[value] = after_text(value, index);
+  std::string text = is_tensor_memory_mma(op) ? product(op, names) : op_text(m_, index, names);
+  std::string results;
+  for (const int value : op.operands)
+    if (l_.is_kind(value, TypeKind::token)) text = without_token(text, name_of(value));
+  for (const int value : op.results) {
+    left_[value] = "%" + unique(name_of(value));
+    results += (results.empty() ? "" : ", ") + left_[value];
+  }
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  line(after_, "    " + (results.empty() ? text : results + " = " + text), index);
+  for (std::int64_t k = 0; k < lines; ++k) after_places_.push_back(after_places_.back());
+}
+
+std::string FoldedText::with_left_names() const {
+  std::string text = after_;
+  for (const auto& [key, name] : left_names_) {
+    const auto& [node, result, distance] = key;
+    const std::string mark = mark_of(node, result, distance);
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at))
+      text.replace(at, mark.size(), name);
+  }
+  return text;
+}
+
+}  // namespace twill::ttgir
