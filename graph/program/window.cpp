@@ -10,7 +10,10 @@ namespace twill::program {
 
 void Window::join(std::vector<Word>& to, std::size_t row, const std::vector<Word>& from,
                   std::size_t other) const {
-  for (std::size_t k = 0; k < words_; ++k) to[row * words_ + k] |= from[other * words_ + k];
+  const std::size_t used = (2 * other + 2 + 63) / 64;  // nothing behind it is before it
+  Word* const into = to.data() + row * words_;
+  const Word* const added = from.data() + other * words_;
+  for (std::size_t k = 0; k < used; ++k) into[k] |= added[k];
 }
 
 Window::Window(const Draft& draft, const std::vector<Order>& waits, int n)
@@ -31,6 +34,9 @@ Window::Window(const Draft& draft, const std::vector<Order>& waits, int n)
                         draft.loop.rank[at(u)], v, i);
     }
   std::sort(line.begin(), line.end());
+  place_.resize(count);
+  for (std::size_t k = 0; k < line.size(); ++k)
+    place_[static_cast<std::size_t>(std::get<3>(line[k])) * ops_ + at(std::get<2>(line[k]))] = k;
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   std::vector<std::size_t> last(draft.program.slots.size(), kNone);
   std::vector<bool> at_once(draft.program.slots.size(), false);

@@ -29,18 +29,21 @@ class Window {
 
  private:
   using Word = std::uint64_t;
+  /// By the order of the schedule's issues: what is before one has a smaller number.
   std::size_t instance(int op, std::int64_t i) const {
-    return static_cast<std::size_t>(i) * ops_ + static_cast<std::size_t>(op);
+    return place_[static_cast<std::size_t>(i) * ops_ + static_cast<std::size_t>(op)];
   }
   bool bit(const std::vector<Word>& rows, std::size_t row, std::size_t column) const {
     return (rows[row * words_ + column / 64] >> (column % 64) & 1) != 0;
   }
+  /// Adds what is before `other`, and it, to a row.
   void join(std::vector<Word>& to, std::size_t row, const std::vector<Word>& from,
             std::size_t other) const;
 
   int n_;
   std::size_t ops_, words_;
   std::vector<std::vector<Order>> waits_of_;  ///< per op that waits
+  std::vector<std::size_t> place_;            ///< per iteration and op
   // Per instance, bits of instances: 2 x = x is issued, 2 x + 1 = x has ended.
   std::vector<Word> before_;  ///< before its waits begin
   std::vector<Word> issue_;   ///< before its issue, that included

@@ -51,6 +51,7 @@ class FoldedText {
 
   // The loop.
   void write_node(int v);
+  void write_op(int v);
   void write_filler(int v, const std::map<int, std::string>& names);
   std::string read_text(int v, std::size_t k, int name);
   std::string read_plain(int v, std::size_t k, int name);
@@ -87,6 +88,7 @@ class FoldedText {
   std::string first(int node, int result, std::int64_t distance, const std::string& type);
   /// An integer that node v reads, where that is another one for its own iteration.
   std::optional<std::string> number_ahead(int v, std::size_t k, int name, std::int64_t ahead);
+  std::optional<std::string> without_addition(int u, std::int64_t before);
   void write_number(int u, std::int64_t before);
   void find_recurring();
   /// A number so many iterations before.
@@ -106,6 +108,14 @@ class FoldedText {
   std::string descriptor_store(int index, const std::map<int, std::string>& names,
                                const std::string& tile, const std::string& type) const;
   static bool is_tile_store(const Operation& op);
+  /// Is it a mask that keeps all: of a guard for iterations that there are?
+  bool is_set(int v) const;
+  bool reads_set(int v, std::size_t k) const {
+    const FoldedSource& s = l_.node(v).reads[k];
+    return s.kind == FoldedSource::node && is_set(l_.node_index(s.op));
+  }
+  /// The mask that is left of one and such a guard.
+  std::optional<std::string> without_guard(int v);
   /// Is what a node reads there a buffer that has no name?
   bool passes_through(int v, std::size_t k) const {
     const FoldedSource& s = l_.node(v).reads[k];

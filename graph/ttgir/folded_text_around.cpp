@@ -34,6 +34,26 @@ std::string FoldedText::first(int node, int result, std::int64_t distance,
   cannot_undo(l_.node(node).op, "what it begins with is not known");
 }
 
+bool FoldedText::is_set(int v) const {
+  if (peeled_ == nullptr) return false;
+  const FoldedLoop::Node& node = l_.node(v);
+  const Operation& op = m_.op(node.op);
+  if (op.name != "tt.splat" || op.operands.size() != 1 || peeled_->once.count({v, 0}) != 0)
+    return false;
+  const FoldedSource& s = node.reads[0];
+  const Type* type = l_.type(op.operands[0]);
+  return s.kind == FoldedSource::number && s.iteration == 1 && type != nullptr && type->bits == 1;
+}
+
+std::optional<std::string> FoldedText::without_guard(int v) {
+  const FoldedLoop::Node& node = l_.node(v);
+  if (m_.op(node.op).name != "arith.andi" || node.reads.size() != 2) return std::nullopt;
+  const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
+  for (const std::size_t k : {0, 1})
+    if (reads_set(v, k) && !reads_set(v, 1 - k)) return read_text(v, 1 - k, x.names[1 - k]);
+  return std::nullopt;
+}
+
 std::string FoldedText::end(const Datum& bound, int name) {
   const int loop = l_.first_loop();
   if (peeled_->more == 0) return text_of(bound, name, loop);
@@ -69,13 +89,28 @@ std::optional<std::string> FoldedText::number_ahead(int v, std::size_t k, int na
   const auto even = peeled_->even.find(u);
   if (even == peeled_->even.end()) return std::nullopt;
   if (peeled_->even.count(v) != 0 && s.iteration != 0) return std::nullopt;  // it is carried
-  const bool recurs = recurs_.count(u) != 0;
-  if (!l_.is_kind(name, TypeKind::tensor) || recurs) {
+  if (recurs_.count(u) != 0) {
     write_number(u, 0);
     return earlier(numbers_.at({u, 0}), even->second, s.iteration + ahead, name, l_.node(v).op);
   }
   write_number(u, s.iteration + ahead);
   return numbers_.at({u, s.iteration + ahead});
+}
+
+/// Of a node that adds to a number just what that grows by in so many iterations: the number.
+std::optional<std::string> FoldedText::without_addition(int u, std::int64_t before) {
+  const FoldedLoop::Node& node = l_.node(u);
+  const Linear& by = peeled_->even.at(u);
+  if (before == 0 || m_.op(node.op).name != "arith.addi" || !by.terms.empty()) return std::nullopt;
+  const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
+  for (const std::size_t k : {0, 1}) {
+    const FoldedSource &added = node.reads[k], &to = node.reads[1 - k];
+    if (added.kind != FoldedSource::number || added.iteration != by.constant * before) continue;
+    if (to.kind == FoldedSource::node && to.iteration != 0) continue;
+    const auto number = number_ahead(u, 1 - k, x.names[1 - k], 0);
+    return number ? *number : read_plain(u, 1 - k, x.names[1 - k]);
+  }
+  return std::nullopt;
 }
 
 /// The numbers of a node so many iterations before.
@@ -84,6 +119,11 @@ void FoldedText::write_number(int u, std::int64_t before) {
   const FoldedLoop::Node& node = l_.node(u);
   const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
   if (++chain_ > kMostNames) cannot_undo(node.op, "it is the end of too long a chain of ops");
+  if (const auto undone = without_addition(u, before)) {
+    numbers_[{u, before}] = *undone;
+    --chain_;
+    return;
+  }
   std::map<int, std::string> names;
   for (std::size_t k = 0; k < x.reads.size(); ++k) {
     if (l_.drops(x.names[k])) continue;

@@ -264,7 +264,8 @@ std::string FoldedText::read_plain(int v, std::size_t k, int name) {
     case FoldedSource::node: break;
   }
   const int from = l_.node_index(s.op);
-  const std::int64_t d = l_.distance(v, s);
+  if (is_set(from) && results_.count({from, 0}) == 0) write_op(from);
+  const std::int64_t d = is_set(from) ? 0 : l_.distance(v, s);
   if (d > 0) return carried(from, s.result, d);
   const auto found = results_.find({from, s.result});
   if (found == results_.end()) cannot_undo(node.op, "it reads what is made after it");
@@ -275,13 +276,22 @@ void FoldedText::write_node(int v) {
   if (joined_.count(v) != 0) return;
   if (const auto chain = whole_products_.find(v); chain != whole_products_.end())
     return write_whole_product(v, chain->second);
+  if (is_set(v)) return;  // (written where it is asked for)
+  if (const auto mask = without_guard(v)) {
+    results_[{v, 0}] = *mask;
+    return;
+  }
+  write_op(v);
+}
+
+void FoldedText::write_op(int v) {
   const FoldedLoop::Node& node = l_.node(v);
   const Operation& op = m_.op(node.op);
   const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
   std::map<int, std::string> names;
   for (std::size_t k = 0; k < x.reads.size(); ++k)
     if (!l_.drops(x.names[k]) && !(is_filler(op) && x.names[k] == filled(op)))
-      if (!passes_through(v, k))
+      if (!passes_through(v, k) && !(is_filler(op) && reads_set(v, k)))
         names[x.names[k]] = once(v, k, x.names[k], read_text(v, k, x.names[k]));
   if (staging_.count(v) != 0) return;  // its stores have the tile
   if (peeled_ != nullptr && is_tile_store(op)) return store_staged(v, names);
@@ -413,6 +423,7 @@ std::pair<std::string, std::string> FoldedText::loaded(std::string& text, int in
     std::string operands, pointers;
     for (const int value : op.operands) {
       if (!l_.is_kind(value, TypeKind::tensor)) continue;
+      if (names.count(value) == 0) break;  // a mask that keeps all
       if (pointers.empty()) pointers = std::string(l_.type(value)->text);
       operands += (operands.empty() ? "" : ", ") + names.at(value);
     }
