@@ -24,6 +24,8 @@ using EmittedText = std::variant<emit::GluonKernel, program::Refusal>;
 
 /// The problem counts no barriers: room for them.
 constexpr Amount kBarrierRoom = 2'048;
+/// Registers that slots may lack by the estimate, which is no closer.
+constexpr Amount kFewRegisters = 8;
 
 emit::EmitOptions emit_options(const meaning::UserKernel* user, const KernelOptions& kernel) {
   emit::EmitOptions options;
@@ -86,6 +88,20 @@ std::vector<ProgramOptions> ways_for_module(const ProgramOptions& asked) {
   return ways;
 }
 
+/// Where slots lack registers, or I is not the least known: schedules that may hold fewer.
+std::vector<ProgramOptions> roomier_ways(const ProgramOptions& asked) {
+  std::vector<ProgramOptions> ways;
+  if (!asked.search.goals.empty()) return ways;
+  for (const std::vector<std::string>& goals :
+       {std::vector<std::string>{"crossings", "registers"}, {"registers"}, {"crossings"}}) {
+    ways.push_back(asked);
+    ways.back().search.goals = goals;
+    ways.push_back(ways.back());
+    ways.back().kept_back = kBarrierRoom;
+  }
+  return ways;
+}
+
 /// Pairs of ops on several slots whose matrices one store behind the loop needs in registers.
 std::vector<std::pair<std::string, std::string>> stored_together(const program::Program& program) {
   std::vector<std::pair<std::string, std::string>> pairs;
@@ -138,6 +154,7 @@ class KernelSearch {
         !in_tensor_memory())
       try_for_module();
     try_together();
+    try_for_room();
     for (const Amount out : {Amount{0}, tiles_out()}) {
       if (!refused_for_room(emitted_)) break;
       ProgramOptions way = options_;
@@ -203,6 +220,29 @@ class KernelSearch {
       try_way(way);
     }
     if (is_refused(emitted_)) emitted_ = as_asked;
+  }
+
+  /// ptxas spills where a slot has fewer registers than its text needs, or ends products early
+  /// (GluonKernel::registers_short). Of the schedules tried, that of the least I, and of those of
+  /// one I that which lacks fewest.
+  void try_for_room() {
+    if (!first_.module_meaning || is_refused(emitted_)) return;
+    for (const ProgramOptions& way : roomier_ways(options_)) {
+      if (cost() <= std::pair(first_.program.initiation_interval, Amount{0})) return;
+      const auto before = cost();
+      const EmittedText text = emitted_;
+      const MadeProgram made = *result_.result.made;
+      try_way(way);
+      if (cost() < before) continue;
+      emitted_ = text;
+      result_.result.made = made;
+    }
+  }
+  /// Of what would be written: I, and the registers that its slots lack.
+  std::pair<Cycle, Amount> cost() const {
+    const Amount lacking = std::get<emit::GluonKernel>(emitted_).registers_short;
+    return {result_.result.made->program.initiation_interval,
+            lacking <= kFewRegisters ? 0 : lacking};
   }
 
   /// What one store behind the loop needs in registers has to be on one slot.

@@ -535,6 +535,7 @@ GluonKernel written(const std::vector<const Plan*>& plans, const EmitOptions& op
         "are\n";
   made.text += functions + (first.user != nullptr ? user_launcher(plans) : host_text(first));
   made.launch = first.launch;
+  for (const Plan* const one : plans) made.registers_short += one->registers_short;
   made.target = first.legal.target;
   made.code = defined + functions;
   made.depth = first.branches_on_trips() ? 0 : first.depth;

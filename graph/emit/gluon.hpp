@@ -37,6 +37,7 @@ struct KernelArgument {
 struct GluonKernel {
   std::string text;
   Launch launch;
+  Amount registers_short = 0;  ///< Plan::registers_short, of all loops: 0 = no spills are expected
   // For those who write the same kernel in another language:
   Target target = Target::hopper;
   std::string about;  ///< what the head of the file says of the program

@@ -11,6 +11,7 @@
 #include "graph/emit/plan_memory.hpp"
 #include "graph/emit/plan_products.hpp"
 #include "graph/emit/register_pressure.hpp"
+#include "graph/emit/register_shares.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
@@ -68,6 +69,7 @@ class Planner {
     if (options_.as_triton) {
       if (auto no = check_limits(plan_.launch)) return *no;
       share_registers();
+      share_by_need(plan_);
       if (auto no = check_products()) return *no;
     }
     return std::move(plan_);
@@ -526,8 +528,9 @@ class Planner {
                                      std::to_string(before) +
                                      " registers a thread from before the loop, which its tiles "
                                      "leave no room for"};
-      const int registers = k == 0 ? kMostRegisters : launch_facts(plan_.launch).workers[k - 1];
-      if (const auto why = why_serialised(plan_, slot, registers)) return Refusal{"limits", *why};
+      const Amount registers = std::min<Amount>(kMostRegisters, registers_had(plan_.launch, k));
+      if (const auto why = why_serialised(plan_, slot, static_cast<int>(registers)))
+        return Refusal{"limits", *why};
     }
     return std::nullopt;
   }

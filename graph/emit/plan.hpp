@@ -97,6 +97,8 @@ struct Plan {
   std::vector<int> restored;  ///< storages whose initial values the first finisher writes anew
   int resident_slot = -1;     ///< that loads the tiles from before the loop
   Launch launch;
+  /// Registers a thread that slots have less than registers_needed(), all slots together.
+  Amount registers_short = 0;
 
   // Of one loop of several that make up a function (UserKernel::parts):
   /// Buffers of what it hands on and is given.

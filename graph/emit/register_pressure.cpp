@@ -6,6 +6,7 @@
 #include "graph/emit/gluon_values.hpp"
 #include "graph/emit/names.hpp"
 #include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
 
 namespace twill::emit {
 namespace {
@@ -15,7 +16,9 @@ using program::Storage;
 
 class Pressure {
  public:
-  Pressure(const Plan& plan, int slot) : plan_(plan), p_(*plan.given), slot_(slot) {
+  /// as_written: products end where the text waits for them, not where the program given does.
+  Pressure(const Plan& plan, int slot, bool as_written = false)
+      : plan_(plan), p_(*plan.given), slot_(slot), as_written_(as_written) {
     for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
       if (p_.ops[at(v)].slot == slot) ops_.push_back(v);
   }
@@ -70,7 +73,53 @@ class Pressure {
     return most;
   }
 
+  /// The most there is before an op with what it reads from memory, or behind it.
+  Amount with_tiles_read() const {
+    const std::vector<Amount> held = this->held();
+    Amount most = 0;
+    for (std::size_t k = 0; k < ops_.size(); ++k) {
+      const Amount before = held[(k + held.size() - 1) % held.size()];
+      most = std::max({most, held[k], before + registers_read(ops_[k])});
+    }
+    return most;
+  }
+  /// Tiles a period that the slot's threads read from memory.
+  int tiles_read() const {
+    return static_cast<int>(
+        std::count_if(ops_.begin(), ops_.end(), [&](int op) { return registers_read(op) > 0; }));
+  }
+
  private:
+  /// Registers of the tiles that an op's threads read from memory, as they lie there.
+  Amount registers_read(int op) const {
+    constexpr Amount kThreads = 32, kRegister = 4;  // of a warp; bytes
+    if (in_parts(op)) return 0;
+    std::set<int> from_memory;
+    for (const int v : plan_.links.values[at(op)]) {
+      const meaning::Value& value = plan_.meaning->values[at(v)];
+      if (value.function == meaning::Function::load ||
+          (value.function == meaning::Function::product && !plan_.legal.by_warps[at(op)]))
+        continue;
+      for (const meaning::Operand& one : value.operands) {
+        if (one.value < 0 || !plan_.meaning->in_loop(one.value)) continue;
+        const int from = plan_.op_of(one.value);
+        if (from < 0 || from == op || plan_.meaning->values[at(one.value)].shape.size() != 2)
+          continue;
+        const auto storages = program::storages_read(p_, op, from, one.distance);
+        if (std::none_of(storages.begin(), storages.end(),
+                         [&](int s) { return p_.storages[at(s)].kind == Storage::in_registers; }))
+          from_memory.insert(one.value);
+      }
+    }
+    Amount sum = 0;
+    for (const int v : from_memory) {
+      const meaning::Value& value = plan_.meaning->values[at(v)];
+      const auto* type = meaning::number_type(value.type);
+      sum += meaning::elements(value.shape) * (type == nullptr ? kRegister : type->bytes) /
+             (kRegister * kThreads * plan_.warps(slot_));
+    }
+    return sum;
+  }
   /// Is it one of those that have a part of their tile in registers at a time?
   bool in_parts(int op) const {
     for (const std::vector<int>& ops : plan_.legal.fused)
@@ -82,6 +131,18 @@ class Pressure {
   int place(int op) const {
     const auto index = std::find(ops_.begin(), ops_.end(), op) - ops_.begin();
     return p_.ops[at(op)].stage * static_cast<int>(ops_.size()) + static_cast<int>(index);
+  }
+  /// The same of an op of the legal program; of a release, of the op behind it.
+  int place_as_written(int op) const {
+    const Program& p = plan_.legal.program;
+    const int stage = p.ops[at(op)].stage;
+    for (int v = op; v < static_cast<int>(p.ops.size()); ++v) {
+      const int source = plan_.legal.source[at(v)];
+      if (p.ops[at(v)].slot != slot_ || source < 0) continue;
+      const auto index = std::find(ops_.begin(), ops_.end(), source) - ops_.begin();
+      return stage * static_cast<int>(ops_.size()) + static_cast<int>(index);
+    }
+    return (stage + 1) * static_cast<int>(ops_.size());
   }
   int writer(int storage) const {
     for (const int v : ops_)
@@ -117,12 +178,14 @@ class Pressure {
     if (!wgmma(op)) return here;
     const int period = static_cast<int>(ops_.size());
     int first = here + period;
-    for (const program::Wait& wait : p_.waits) {
-      const int other = p_.events[at(wait.event)].op;
-      if (!p_.events[at(wait.event)].pending || !wgmma(other) || p_.ops[at(other)].slot != slot_)
-        continue;
+    const Program& p = as_written_ ? plan_.legal.program : p_;
+    for (const program::Wait& wait : p.waits) {
+      const program::Event& event = p.events[at(wait.event)];
+      const int other = as_written_ ? plan_.legal.source[at(event.op)] : event.op;
+      if (!event.pending || other < 0 || !wgmma(other) || p_.ops[at(other)].slot != slot_) continue;
       // Waits of periods that are for a product not before this one.
-      int then = place(wait.before), issued = place(other) - wait.offset * period;
+      int then = as_written_ ? place_as_written(wait.before) : place(wait.before);
+      int issued = place(other) - wait.offset * period;
       while (issued < here) then += period, issued += period;
       if (then > here) first = std::min(first, then);
     }
@@ -169,6 +232,7 @@ class Pressure {
   const Plan& plan_;
   const Program& p_;
   int slot_;
+  bool as_written_;
   std::vector<int> ops_;  ///< of the slot
 };
 
@@ -223,6 +287,14 @@ Amount register_pressure(const Plan& plan, int slot) {
   const std::vector<Amount> held = pressure.held();
   const Amount most = held.empty() ? 0 : *std::max_element(held.begin(), held.end());
   return std::max(most, pressure.passing()) + registers_before(plan, slot);
+}
+
+Amount registers_needed(const Plan& plan, int slot) {
+  constexpr Amount kAddresses = 4, kElse = 20;
+  const Pressure pressure(plan, slot, true);
+  const PressureOfProducts products = pressure.at_products();
+  return std::max(pressure.with_tiles_read(), pressure.passing()) + registers_before(plan, slot) +
+         products.vector + kAddresses * (products.tiles_stored + pressure.tiles_read()) + kElse;
 }
 
 PressureOfProducts pressure_of_products(const Plan& plan, int slot) {

@@ -35,6 +35,15 @@ PressureOfProducts pressure_of_products(const Plan& plan, int slot);
 /// nothing.
 std::optional<std::string> why_serialised(const Plan& plan, int slot, int registers);
 
+/// Registers a thread that a compiler wants for the slot's text where it wants the most: results
+/// held there, or those held before an op and the tiles that the op reads from memory, which ptxas
+/// loads whole before it computes with any; what was computed before the loop; a vector along
+/// columns; addresses of tiles that are read and stored; and some for all else. On Hopper a factor
+/// in registers is held until the wait that the text has for its product: legal.hpp leaves out
+/// waits for registers alone. An estimate (ptxas 13.4: of slots that it gave fewer, most spilled;
+/// bench/results/emission.md).
+Amount registers_needed(const Plan& plan, int slot);
+
 /// Where a slot's loop is to begin (cut_code.hpp): where the fewest registers are held, if that
 /// makes a difference. A tile that is held where the loop begins again gets registers of its own
 /// there and is moved into them: ptxas spills.

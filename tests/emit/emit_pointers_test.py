@@ -408,11 +408,9 @@ def compiled_one(out, path, trips=-1):
     return module, triton.compile(source, target=target, options={"num_warps": module.WARPS})
 
 
-# Its schedule of I = 663 has three warpgroups of 128 registers a thread; without hand-overs it would have one, and I = 1098.
+# Its schedule of I = 624 has three warpgroups, which share 464 registers a thread.
 # On Blackwell that of I = 591 is written, which hands masks on as whole numbers, since there is a text for these.
-SPILLS = {"attention-pointers-hopper": 104, "attention-pointers-blackwell": 8}
-# Too few registers for its products in flight (C7512): not with --goals crossings, nor with --subtile M=2 (I = 624).
-SERIALISED = ["attention-pointers-hopper"]
+SPILLS = {"attention-pointers-hopper": 16, "attention-pointers-blackwell": 8}
 # Vectors of 64 numbers, of which a thread has two; nothing is said of what divides arguments; tiles of f32 that are turned.
 NARROW = {"gated-linear-attention-hopper": 8, "two-loops": 4, "wide-factors-hopper": 4, "wide-factors-blackwell": 4,
           "scaled-rows-hopper": 4, "scaled-rows-blackwell": 4}
@@ -435,7 +433,7 @@ def compiled(text, path, folder):
     name = os.path.basename(path).removesuffix(".ttgir")
     if spills > SPILLS.get(name, 0):
         wrong.append(f"{spills} bytes of spills")
-    if serialised and name not in SERIALISED:
+    if serialised:
         wrong.append("serialised products")
     if ("async_copy.async_load" in text) != bool(at_once) or any(x < NARROW.get(name, 16) for x in at_once):
         wrong.append(f"copies of {at_once} bytes")

@@ -19,7 +19,7 @@ CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "
 # Vectors of 64 and 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8), ("bounded", 8), ("allowed", 8)) for machine in ("hopper", "blackwell")})
 # Three warpgroups of 128 registers a thread; a tile of P beside its mask.
-pointers.SPILLS.update({"masked-attention-hopper": 492, "masked-attention-blackwell": 80})
+pointers.SPILLS.update({"masked-attention-hopper": 32, "masked-attention-blackwell": 80})
 # What the loading slot tells of z's store it tells behind y's store of the iteration before.
 # In the loop masked attention's waits for new_54 two iterations ahead say that P and its factor are there; behind it none of those is left.
 IMPLIED = {"clamped-hopper": 1, "allowed-hopper": 1, "allowed-blackwell": 2, "bounded-hopper": 1, "bounded-blackwell": 2, "masked-attention-hopper": 2}
