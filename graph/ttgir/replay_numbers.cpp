@@ -60,6 +60,15 @@ std::optional<int> Replayer::sign_by_length(const Linear& n, int op) {
   for (const ReplayedLoop& loop : out_.loops)
     if (const auto k = multiple(n, loop.bounds)) return *k > 0 ? 1 : -1;
   // Before a loop is come to: if it turns out to be another one, that is looked at at the end.
+  // (A bound that is itself made of such a comparison is not known before.)
+  if (foreseeing_) return std::nullopt;
+  foreseeing_ = true;
+  const auto known = sign_by_candidates(n, op);
+  foreseeing_ = false;
+  return known;
+}
+
+std::optional<int> Replayer::sign_by_candidates(const Linear& n, int op) {
   for (const int loop : candidates_) {
     std::vector<Datum> bounds;
     for (std::size_t k = 0; k < 3 && k < m_.op(loop).operands.size(); ++k)

@@ -127,6 +127,7 @@ class Replayer {
   std::optional<int> sign(const Linear& n, int op);
   /// The same by the length of a loop that may come to be replayed.
   std::optional<int> sign_by_length(const Linear& n, int op);
+  std::optional<int> sign_by_candidates(const Linear& n, int op);
   /// In a loop that is executed on the way its length is known.
   std::optional<int> sign_in_passed(const Linear& n) const;
   /// A value that is computed later on, from what is known already.
@@ -193,7 +194,8 @@ class Replayer {
   std::map<int, std::vector<std::size_t>> passed_threads_;  ///< of partitions before those replayed
   std::vector<std::pair<int, Linear>> assumptions_;
   int unknowns_ = 0;
-  std::size_t now_ = 0;  ///< the thread that does something
+  bool foreseeing_ = false;  ///< is a bound of a loop that is yet to come asked for?
+  std::size_t now_ = 0;      ///< the thread that does something
   std::size_t steps_ = 0;
   Replay out_;
 };

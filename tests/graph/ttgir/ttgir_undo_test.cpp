@@ -136,6 +136,12 @@ std::string rescaled_by(int warps, const std::string& layout) {
   return "#other = " + layout + "\n" + text;
 }
 
+TEST_CASE("a bound that is made of a comparison with it is not asked for for ever") {
+  // (The second loop begins where the first one, of steps chosen by a comparison, has ended.)
+  const std::string why = refusal(lowered_text("steps-chosen-hopper"), "hopper-steps-chosen");
+  CHECK_MESSAGE(has(why, "its outcome depends on a number that is not known"), why);
+}
+
 }  // namespace
 
 TEST_CASE("a partition on other warps than the module's gives the same problem") {
