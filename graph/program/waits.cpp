@@ -13,9 +13,10 @@
 // Why finitely many trip counts are enough: a path between two instances goes forward in the
 // schedule's issue order. From op a of iteration i - k to op b of iteration i it meets iterations
 // from i - |k| - S to i + S alone, S the number of stages: what makes the difference is whether
-// these are there. For n >= 2 (|k| + 2 S) + 2 no instance has both ends of the loop so near, so
-// that more iterations bring nothing new. The phases of a barrier ask the same with k + R in place
-// of k.
+// these are there. More iterations only add paths: an instance that is left out in a trip count is
+// left out in each larger one. So each pair of instances is asked about where the later one's
+// iteration is the last; and for n >= |k| + S + 1 the first iteration is not near, so that more of
+// them bring nothing new. The phases of a barrier ask the same with k + R in place of k.
 #include "graph/program/waits.hpp"
 
 #include <algorithm>
@@ -43,7 +44,8 @@ class Waiter {
     std::int64_t reach = 1;
     for (const Order& o : orders) reach = std::max(reach, std::abs(o.offset));
     most_phases_ = reach + stages;
-    const std::int64_t most = 2 * (reach + most_phases_ + 2 * stages) + 2;
+    const std::int64_t near = reach + stages + 2;
+    const std::int64_t most = reach + most_phases_ + 2 * stages + 2;
     const auto ops = static_cast<std::int64_t>(program_.ops.size());
     if (most * ops > kMaxInstances)
       return Refusal{"size", std::to_string(ops) + " ops in " + std::to_string(most) +
@@ -52,7 +54,8 @@ class Waiter {
                                  std::to_string(kMaxInstances)};
     const int last = static_cast<int>(most);
     std::vector<bool> needed(orders.size(), false);
-    for (int n = 1; n <= last; ++n) mark_needed(Window(draft_, orders, n), orders, needed);
+    for (int n = 1; n <= static_cast<int>(near); ++n)
+      mark_needed(Window(draft_, orders, n), orders, needed);
     for (std::size_t k = 0; k < orders.size(); ++k)
       if (needed[k]) waits_.push_back(orders[k]);
     sort_waits();
@@ -64,10 +67,10 @@ class Waiter {
                           std::vector<bool>& needed) {
     for (std::size_t k = 0; k < orders.size(); ++k) {
       const Order& o = orders[k];
-      for (std::int64_t i = 0; i < window.iterations() && !needed[k]; ++i)
-        if (window.exists(i - o.offset) &&
-            !window.ended_otherwise(o.first, i - o.offset, o.then, i))
-          needed[k] = true;
+      const std::int64_t i = window.iterations() - 1 + std::min<std::int64_t>(0, o.offset);
+      if (!needed[k] && window.exists(i) && window.exists(i - o.offset) &&
+          !window.ended_otherwise(o.first, i - o.offset, o.then, i))
+        needed[k] = true;
     }
   }
 
@@ -171,6 +174,7 @@ class Waiter {
       const std::int64_t i = j - w.offset;
       if (!window.exists(i)) continue;
       for (std::int64_t k = i % phases; k < window.iterations(); k += phases) {
+        if (std::max({i, j, k}) + 1 < window.iterations()) continue;  // asked with fewer
         const auto ended = [&](int op) { return ended_before(window, wait, op, k, j); };
         const auto later = [&](int op) { return window.issued(w.before, j, op, k); };
         if ((k < i && !std::all_of(all.begin(), all.end(), ended)) ||
@@ -185,10 +189,11 @@ class Waiter {
   bool in_step(const Window& window, const Event& event) const {
     if (event.with.empty()) return true;
     const std::vector<int> all = ops_of(event);
-    for (std::int64_t i = 0; i + event.phases < window.iterations(); ++i)
-      for (const int first : all)
-        for (const int then : all)
-          if (!window.ended_with(then, i + event.phases, first, i)) return false;
+    const std::int64_t i = window.iterations() - 1 - event.phases;
+    if (!window.exists(i)) return true;
+    for (const int first : all)
+      for (const int then : all)
+        if (!window.ended_with(then, i + event.phases, first, i)) return false;
     return true;
   }
 
