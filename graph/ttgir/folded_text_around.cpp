@@ -483,25 +483,33 @@ void FoldedText::store_after(int index) {
        index);
 }
 
-/// A branch without results that has nothing but waits for barriers in it.
-bool FoldedText::only_waits(int index) const {
+/// The results of a branch with the last iteration are what the whole loop leaves.
+void FoldedText::last_iteration(int index) {
   const Operation& op = m_.op(index);
-  if (op.name != "scf.if" || !op.results.empty()) return false;
-  for (const int region : op.regions)
-    for (const int block : m_.regions[twill::at(region)].blocks)
-      for (const int inner : m_.block(block).ops) {
-        const OpClass c = class_of(m_.op(inner));
-        if (c != OpClass::synchronise && c != OpClass::terminator && c != OpClass::transparent &&
-            !(c == OpClass::view && is_barrier_buffer(m_, m_.op(inner).results.at(0))))
-          return false;
-      }
-  return true;
+  const Operation& loop = m_.op(l_.first_loop());
+  for (std::size_t k = 0; k < op.results.size(); ++k) {
+    const auto& [node, result, back] = peeled_->last.results.at({index, static_cast<int>(k)});
+    const std::int64_t ahead = peeled_->ahead[twill::at(node)];
+    const std::int64_t distance = back + peeled_->more - ahead;
+    if (distance < 1) cannot_undo(index, "it has what the loop makes for a later iteration");
+    carried(node, result, distance);
+    left_[op.results[k]] = mark_of(node, result, distance);
+    // With no iteration: the other branch, what a variable begins with.
+    if (op.regions.size() != 2) cannot_undo(index, "what there is without it is not known");
+    const auto& block = m_.regions[twill::at(op.regions[1])].blocks;
+    const int value = m_.op(m_.block(block.at(0)).ops.back()).operands.at(k);
+    const Value& other = m_.value(value);
+    const int begin =
+        other.op == l_.first_loop() ? loop.operands.at(3 + twill::at(other.index)) : value;
+    first_of_left_[{node, result, distance}] = before_text(begin, index);
+  }
 }
 
 void FoldedText::write_after_op(int index) {
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
-  if (c == OpClass::terminator || c == OpClass::synchronise || only_waits(index)) return;
+  if (c == OpClass::terminator || c == OpClass::synchronise || only_waits(m_, index)) return;
+  if (peeled_->last.branches.count(index) != 0) return last_iteration(index);
   if (c == OpClass::transparent) {
     if (op.operands.size() == op.results.size())
       for (std::size_t k = 0; k < op.operands.size(); ++k) same_[op.results[k]] = op.operands[k];

@@ -1,5 +1,7 @@
 #include "graph/ttgir/op_text.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
 #include <system_error>
@@ -172,6 +174,32 @@ std::int64_t divisor_of(const Module& module, std::string_view name) {
   const auto [end, error] =
       std::from_chars(text.data() + key + kKey.size(), text.data() + text.size(), number);
   return error == std::errc() && number > 0 ? number : 1;
+}
+
+std::string shape_of(const Module& m, int op, const std::vector<int>& operands) {
+  std::map<int, std::string> names;
+  for (const int operand : operands) names[operand] = "%";
+  const std::string text = op_text(m, op, names);
+  std::map<std::string, std::size_t> inner;
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i++];
+    const bool blank = c == ' ' || c == '\n';
+    if (!blank || out.empty() || out.back() != ' ') out += blank ? ' ' : c;
+    if (c != '%') continue;
+    const std::size_t end = std::min(text.find_first_of(" ,:)]}\n", i), text.size());
+    if (end == i) continue;
+    out += std::to_string(inner.try_emplace(text.substr(i, end - i), inner.size()).first->second);
+    i = end;
+  }
+  return out;
+}
+
+bool commutes(std::string_view op) {
+  static constexpr std::array<std::string_view, 10> kOps = {
+      "arith.addf",     "arith.mulf", "arith.maxnumf", "arith.minnumf", "arith.maximumf",
+      "arith.minimumf", "arith.addi", "arith.muli",    "arith.andi",    "arith.ori"};
+  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
 }
 
 }  // namespace twill::ttgir

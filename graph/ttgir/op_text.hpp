@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "graph/ttgir/ir.hpp"
 
@@ -23,5 +24,11 @@ std::string loaded_type(const std::string& pointers);
 /// What the function is told to divide an argument: its tt.divisibility, where the text has it
 /// behind the argument's name; else 1.
 std::int64_t divisor_of(const Module& module, std::string_view name);
+
+/// An op's text but for what its operands are, and what names are within it.
+std::string shape_of(const Module& module, int op, const std::vector<int>& operands);
+
+/// Are an op's two operands the same in either order?
+bool commutes(std::string_view op);
 
 }  // namespace twill::ttgir

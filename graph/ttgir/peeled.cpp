@@ -18,34 +18,6 @@ namespace {
 
 constexpr std::int64_t kMostAhead = 8;  // iterations; pipeliners have as many stages as buffers
 
-/// An op's text but for what its operands are, and what names are within it.
-std::string shape_of(const Module& m, int op, const std::vector<int>& operands) {
-  std::map<int, std::string> names;
-  for (const int operand : operands) names[operand] = "%";
-  const std::string text = op_text(m, op, names);
-  std::map<std::string, std::size_t> inner;
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const char c = text[i++];
-    const bool blank = c == ' ' || c == '\n';
-    if (!blank || out.empty() || out.back() != ' ') out += blank ? ' ' : c;
-    if (c != '%') continue;
-    const std::size_t end = std::min(text.find_first_of(" ,:)]}\n", i), text.size());
-    if (end == i) continue;
-    out += std::to_string(inner.try_emplace(text.substr(i, end - i), inner.size()).first->second);
-    i = end;
-  }
-  return out;
-}
-
-/// Are its two operands the same in either order?
-bool commutes(std::string_view op) {
-  static constexpr std::array<std::string_view, 10> kOps = {
-      "arith.addf",     "arith.mulf", "arith.maxnumf", "arith.minnumf", "arith.maximumf",
-      "arith.minimumf", "arith.addi", "arith.muli",    "arith.andi",    "arith.ori"};
-  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
-}
-
 }  // namespace
 
 class Peeler {
@@ -70,6 +42,7 @@ class Peeler {
       match(u, j, execution);
     }
     count();
+    out_.last = find_last_iteration(l_);
     check_ends();
     return std::move(out_);
   }
@@ -85,11 +58,14 @@ class Peeler {
     for (const Execution& x : r_.executions)
       if (!of_loop(x) && class_of(m_.op(x.op)) == OpClass::store)
         cannot_undo(x.op, "it stores before the loop");
+    for (const int branch : r_.assumed_branches)
+      if (!only_waits(m_, branch))
+        cannot_undo(branch, "whether it is taken depends on how long the loop is");
   }
 
   void read_bounds() {
     for (const Datum& bound : r_.loops.front().bounds)
-      if (!bound.number) cannot_undo(l_.first_loop(), "its bounds are not known");
+      if (!bound.number || bound.assumed) cannot_undo(l_.first_loop(), "its bounds are not known");
     const auto& bounds = r_.loops.front().bounds;
     lower_ = *bounds[0].number;
     span_ = sum_of(lower_, *bounds[1].number, -1);
@@ -186,6 +162,8 @@ class Peeler {
       }
       if (is_integer(x.names[k]))
         if (const auto& number = operand(v, k)) {
+          if (x.reads[k].assumed)
+            cannot_undo(x.op, "a number that it reads depends on how long the loop is");
           const auto own = numbers_.of(x.reads[k]);
           if (!own || !equal(*own, sum_of(number->first, number->second, j)))
             cannot_undo(x.op, "what it reads is not the same in the first iterations");
@@ -263,17 +241,22 @@ class Peeler {
     return true;
   }
 
-  /// A comparison that holds in loops that run for long asks for an iteration of node v.
-  void note_guard(int v, int comparison, std::int64_t j) {
+  /// p of lower + p x step < upper.
+  std::optional<std::int64_t> iterations_asked(int comparison) const {
     const Execution& made = at(comparison);
     const std::string text = op_text(m_, made.op, {});
     Linear left = sum_of(*made.reads[0].number, *made.reads[1].number, -1);  // of a < b: a - b
     if (text.find(" sgt,") != std::string::npos)
       left = sum_of(Linear(), left, -1);
     else if (text.find(" slt,") == std::string::npos)
-      cannot_undo(made.op, "it is not known which iterations its comparison is about");
-    // lower + (j + p) step - upper, for a p that is the same in all iterations.
-    const auto p = multiple_of_step(sum_of(left, span_, -1));
+      return std::nullopt;
+    return multiple_of_step(sum_of(left, span_, -1));
+  }
+
+  /// A comparison that holds in loops that run for long asks for an iteration of node v.
+  void note_guard(int v, int comparison, std::int64_t j) {
+    const Execution& made = at(comparison);
+    const auto p = iterations_asked(comparison);  // j + p, for a p that stays the same
     if (!p || (guards_.count(v) != 0 && guards_[v] != *p - j))
       cannot_undo(made.op, "it is not known which iterations its comparison is about");
     guards_[v] = *p - j;
@@ -442,6 +425,21 @@ class Peeler {
     }
   }
 
+  /// A branch behind the loop asks whether there is an iteration.
+  template <typename Ask>
+  void ask_condition(int condition, const Ask& ask) {
+    const int made = m_.value(condition).op;
+    for (std::size_t e = 0; e < r_.executions.size(); ++e) {
+      const Execution& x = r_.executions[e];
+      if (x.op != made || x.iteration != kBefore || m_.op(x.op).name != "arith.cmpi" ||
+          !x.reads.at(0).number || !x.reads.at(1).number)
+        continue;
+      if (const auto p = iterations_asked(static_cast<int>(e)))
+        return ask(*out_.last.nodes.begin(), -*p);
+    }
+    cannot_undo(l_.first_loop(), "the last iteration stands behind it under another condition");
+  }
+
   /// Whose executions count must be executed as often as the loop from before has iterations. (Who
   /// is ahead of that without a guard reads beyond the last tile, and nobody needs what it brings.)
   void check_ends() {
@@ -456,7 +454,10 @@ class Peeler {
       if (guards_.count(static_cast<int>(v)) == 0 &&
           (in_tensor_memory_.count(static_cast<int>(v)) != 0 ||
            class_of(m_.op(l_.nodes()[v].op)) == OpClass::store))
-        ask(static_cast<int>(v), out_.ahead[v]);
+        ask(static_cast<int>(v),
+            out_.ahead[v] + (out_.last.nodes.count(static_cast<int>(v)) != 0 ? 1 : 0));
+    for (const int v : out_.last.nodes) ask(v, out_.ahead[static_cast<std::size_t>(v)] + 1);
+    for (const int condition : out_.last.conditions) ask_condition(condition, ask);
     out_.more = more.value_or(0);
     if (out_.more < 0) cannot_undo(l_.first_loop(), "its last iterations are not all of the same");
   }

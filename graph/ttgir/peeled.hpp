@@ -18,6 +18,21 @@
 
 namespace twill::ttgir {
 
+/// What a pipeliner has left of the last iteration behind the loop (last_iteration.cpp).
+struct LastIteration {
+  std::set<int> branches;  ///< scf.if ops
+  std::set<int> nodes;     ///< that are executed there
+  /// Per result of a branch: node, its result, and how many iterations before that last one.
+  std::map<std::pair<int, int>, std::tuple<int, int, std::int64_t>> results;
+  std::vector<int> conditions;  ///< the values that the branches ask
+};
+
+/// Is it a branch without results that has nothing but waits for barriers in it?
+bool only_waits(const Module& module, int branch);
+
+/// Branches without any such op are left out.
+LastIteration find_last_iteration(const FoldedLoop& loop);
+
 struct Peeled {
   /// So many iterations has the loop from before more than the one that was replayed.
   std::int64_t more = 0;
@@ -32,6 +47,8 @@ struct Peeled {
   std::map<std::pair<int, std::size_t>, Datum> once;
   /// The executions before the loop that are of its nodes.
   std::set<int> executions;
+  /// Branches behind the loop that have the last iteration of some nodes, if there is one.
+  LastIteration last;
 };
 
 /// Of a loop that stands in its function's one block, without partitions. Throws CannotUndo.

@@ -381,6 +381,26 @@ bool Replayer::has_nested(int block) const {
   });
 }
 
+bool Replayer::assumes(int index, const std::vector<Datum>& in) const {
+  if (std::any_of(in.begin(), in.end(), [](const Datum& one) { return one.assumed; })) return true;
+  return m_.op(index).name == "arith.cmpi" && in.size() == 2 && in[0].number && in[1].number &&
+         !sum(*in[0].number, *in[1].number, -1).terms.empty();
+}
+
+/// A branch that makes values and does nothing else: both of its sides can be part of the loop.
+bool Replayer::only_computes(int index) const {
+  if (m_.op(index).results.empty()) return false;
+  bool only = true;
+  each_under(index, [&](int inner) {
+    const OpClass c = class_of(m_.op(inner));
+    only =
+        only && (c == OpClass::elementwise || c == OpClass::reduction || c == OpClass::layout ||
+                 c == OpClass::replicated || c == OpClass::terminator ||
+                 (c == OpClass::view && !is_kind(m_.op(inner).results.at(0), TypeKind::memdesc)));
+  });
+  return only;
+}
+
 /// One op of a thread. False where it waits.
 bool Replayer::step(int t) {
   if (++steps_ > kMaxReplayed) fail(loop_, "it takes too many steps to replay");
@@ -425,7 +445,9 @@ bool Replayer::step(int t) {
     specialise(index, t, in);
     return true;
   }
-  if (op.name == "scf.if" && !in.empty() && is_constant(in[0].number)) {
+  if (op.name == "scf.if" && !in.empty() && is_constant(in[0].number) &&
+      !(in[0].assumed && only_computes(index))) {
+    if (in[0].assumed) out_.assumed_branches.push_back(index);
     const std::size_t branch = in[0].number->constant != 0 ? 0 : 1;
     if (branch < op.regions.size())
       threads_[static_cast<std::size_t>(t)].frames.push_back(

@@ -40,6 +40,7 @@ struct Datum {
   int made = kNone;  ///< the execution that it comes from; kNone: a function's argument, the
                      ///< variable of a loop
   std::optional<Linear> number;
+  bool assumed = false;   ///< the number is that of a loop that runs for long
   int buffer = kNone;     ///< of a buffer: the execution of its allocation ...
   std::int64_t slot = 0;  ///< ... and its position in the ring
   bool whole = true;      ///< not a part of it
@@ -75,6 +76,8 @@ struct Replay {
   std::vector<Execution> executions;  ///< in the order of time
   std::vector<ReplayedLoop> loops;    ///< of each thread that reached one
   int threads = 0;
+  /// Branches that were taken, or not, as loops that run for long do.
+  std::vector<int> assumed_branches;
 };
 
 inline constexpr std::int64_t kReplayed = 56;  ///< iterations of each thread's loop at most

@@ -114,6 +114,9 @@ class Replayer {
   void leave(int t, int terminator);
   void specialise(int index, int t, const std::vector<Datum>& in);
   bool has_nested(int block) const;
+  /// Does what an integer op makes hold in loops that run for long alone?
+  bool assumes(int index, const std::vector<Datum>& in) const;
+  bool only_computes(int index) const;
   /// One op of a thread. False where it waits.
   bool step(int t);
 

@@ -132,11 +132,9 @@ std::string FoldedText::constant(std::int64_t number, int bits) {
 }
 
 std::string FoldedText::text_of(const Datum& datum, int name, int op) {
-  // (A flag may be set in loops that run for long alone: in a function its comparison is written.)
-  const bool assumed = peeled_ != nullptr && l_.is_kind(name, TypeKind::scalar) &&
-                       l_.type(name)->bits == 1 && datum.made != kNone &&
-                       !of_loop(l_.at(datum.made)) &&
-                       m_.op(l_.at(datum.made).op).name != "arith.constant";
+  // (What holds in loops that run for long alone is written as it is made.)
+  const bool assumed =
+      peeled_ != nullptr && datum.assumed && datum.made != kNone && !of_loop(l_.at(datum.made));
   if (!assumed && datum.number && datum.number->terms.empty() &&
       l_.is_kind(name, TypeKind::scalar) && l_.type(name)->element.starts_with("i") &&
       l_.type(name)->element != "index")

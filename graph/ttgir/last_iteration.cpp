@@ -1,0 +1,190 @@
+// The last iteration of what a pipeliner executes behind others, which stands in a branch behind
+// the loop: "if there is an iteration at all". An op there is an execution of a node where it has
+// its text, and reads what the node reads: of the branch, of what the loop leaves, or of what is
+// before.
+#include <algorithm>
+#include <optional>
+
+#include "graph/index.hpp"
+#include "graph/ttgir/op_text.hpp"
+#include "graph/ttgir/peeled.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+constexpr int kMostNames = 1'000;  // that a value has, one behind the other
+
+/// What a value behind the loop is: of a node, so many iterations before the one that the loop does
+/// not come to.
+struct Left {
+  int node = kNone, result = 0;
+  std::int64_t back = 0;
+  bool operator==(const Left&) const = default;
+};
+
+/// Does an op order others, and nothing else?
+bool only_orders(const Module& m, const Operation& op) {
+  const OpClass c = class_of(op);
+  return c == OpClass::synchronise || c == OpClass::terminator || c == OpClass::transparent ||
+         (!op.results.empty() && is_barrier_buffer(m, op.results[0]));
+}
+
+class LastMatcher {
+ public:
+  explicit LastMatcher(const FoldedLoop& loop) : l_(loop), m_(loop.module()) {}
+
+  LastIteration run() {
+    const Operation& loop = m_.op(l_.first_loop());
+    const auto& ops = m_.block(loop.block).ops;
+    for (auto op = std::find(ops.begin(), ops.end(), l_.first_loop()) + 1; op != ops.end(); ++op)
+      if (m_.op(*op).name == "scf.if") branch(*op);
+    return std::move(out_);
+  }
+
+ private:
+  const std::vector<int>& block_of(const Operation& op, std::size_t region) const {
+    return m_.block(m_.regions[twill::at(op.regions[region])].blocks[0]).ops;
+  }
+
+  void branch(int index) {
+    const Operation& op = m_.op(index);
+    if (op.regions.empty() || m_.regions[twill::at(op.regions[0])].blocks.size() != 1) return;
+    std::map<int, Left> known = known_;
+    std::set<int> nodes = out_.nodes;
+    for (const int inner : block_of(op, 0)) {
+      if (only_orders(m_, m_.op(inner))) continue;
+      const int node = node_of(inner, known, nodes);
+      if (node == kNone) return;  // it is another branch, or it is not understood
+      nodes.insert(node);
+      for (std::size_t r = 0; r < m_.op(inner).results.size(); ++r)
+        known[m_.op(inner).results[r]] = {node, static_cast<int>(r), 0};
+    }
+    if (nodes == out_.nodes) return;
+    const auto& yield = m_.op(block_of(op, 0).back()).operands;
+    std::map<std::pair<int, int>, std::tuple<int, int, std::int64_t>> results = out_.results;
+    for (std::size_t k = 0; k < op.results.size(); ++k) {
+      const auto left = k < yield.size() ? left_by(yield[k], known) : std::nullopt;
+      if (!left) return;
+      results[{index, static_cast<int>(k)}] = {left->node, left->result, left->back};
+    }
+    known_ = std::move(known);
+    out_.nodes = std::move(nodes);
+    out_.results = std::move(results);
+    out_.branches.insert(index);
+    out_.conditions.push_back(op.operands.at(0));
+  }
+
+  /// The node that an op is an execution of.
+  int node_of(int index, const std::map<int, Left>& known, const std::set<int>& taken) const {
+    const Operation& op = m_.op(index);
+    for (std::size_t v = 0; v < l_.nodes().size(); ++v) {
+      const FoldedLoop::Node& node = l_.nodes()[v];
+      const Execution& steady = l_.at(l_.execution(node.op, kFirstSeen));
+      if (taken.count(static_cast<int>(v)) != 0 || m_.op(node.op).name != op.name ||
+          steady.names.size() != op.operands.size() ||
+          shape_of(m_, index, op.operands) != shape_of(m_, node.op, steady.names))
+        continue;
+      std::vector<int> operands = op.operands;
+      if (reads(static_cast<int>(v), operands, known)) return static_cast<int>(v);
+      if (operands.size() != 2 || !commutes(op.name)) continue;
+      std::swap(operands[0], operands[1]);
+      if (reads(static_cast<int>(v), operands, known)) return static_cast<int>(v);
+    }
+    return kNone;
+  }
+
+  /// Are these values what node v reads in the iteration that the loop does not come to?
+  bool reads(int v, const std::vector<int>& operands, const std::map<int, Left>& known) const {
+    const FoldedLoop::Node& node = l_.node(v);
+    const Execution& steady = l_.at(l_.execution(node.op, kFirstSeen));
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const FoldedSource& s = node.reads[k];
+      if (l_.drops(steady.names[k])) continue;
+      switch (s.kind) {
+        case FoldedSource::node: {
+          const auto left = left_by(operands[k], known);
+          if (!left || *left != Left{l_.node_index(s.op), s.result, s.iteration}) return false;
+          break;
+        }
+        case FoldedSource::before:
+          if (operands[k] != steady.reads[k].value) return false;
+          break;
+        case FoldedSource::buffer:
+          if (!reads_buffer(steady, k, operands[k])) return false;
+          break;
+        default: return false;
+      }
+    }
+    return true;
+  }
+
+  /// Tensor memory that the loop has written in its last iteration, one buffer.
+  bool reads_buffer(const Execution& steady, std::size_t k, int value) const {
+    int root = value;
+    while (m_.value(root).op != kNone && class_of(m_.op(m_.value(root).op)) == OpClass::view &&
+           !m_.op(m_.value(root).op).operands.empty())
+      root = m_.op(m_.value(root).op).operands[0];
+    if (class_of(m_.op(steady.op)) != OpClass::tmem_load) return false;
+    for (const BufferUse& use : steady.buffers) {
+      if (use.read != k || !use.reads || use.before == kNone || !of_loop(l_.at(use.before)))
+        continue;
+      const Type* ring = l_.type(root);
+      const Type* own = l_.type(value);
+      return m_.value(root).op == l_.at(use.buffer).op && ring != nullptr && own != nullptr &&
+             (ring->shape.size() == own->shape.size() || ring->shape[0] == 1) &&
+             steady.iteration - l_.at(use.before).iteration == 1;
+    }
+    return false;
+  }
+
+  /// What a value is of what the loop or the branch leaves.
+  std::optional<Left> left_by(int value, const std::map<int, Left>& known) const {
+    const Operation& loop = m_.op(l_.first_loop());
+    const int body = m_.regions[twill::at(loop.regions[0])].blocks[0];
+    const Operation& yield = m_.op(m_.block(body).ops.back());
+    std::int64_t back = 0;
+    for (int steps = 0; steps < kMostNames; ++steps) {
+      if (const auto found = known.find(value); found != known.end() && back == 0)
+        return found->second;
+      const Value& v = m_.value(value);
+      if (v.op == l_.first_loop()) {
+        ++back;
+        value = yield.operands.at(twill::at(v.index));
+      } else if (v.op == kNone && v.block == body && v.index > 0 && back > 0) {
+        ++back;
+        value = yield.operands.at(twill::at(v.index) - 1);
+      } else if (v.op != kNone && class_of(m_.op(v.op)) == OpClass::transparent &&
+                 m_.op(v.op).operands.size() == m_.op(v.op).results.size()) {
+        value = m_.op(v.op).operands[twill::at(v.index)];
+      } else if (v.op != kNone && back > 0 && l_.has_node(v.op)) {
+        return Left{l_.node_index(v.op), v.index, back};
+      } else {
+        return std::nullopt;
+      }
+    }
+    return std::nullopt;
+  }
+
+  const FoldedLoop& l_;
+  const Module& m_;
+  LastIteration out_;
+  std::map<int, Left> known_;
+};
+
+}  // namespace
+
+bool only_waits(const Module& m, int branch) {
+  const Operation& op = m.op(branch);
+  if (op.name != "scf.if" || !op.results.empty()) return false;
+  for (const int region : op.regions)
+    for (const int block : m.regions[twill::at(region)].blocks)
+      for (const int inner : m.block(block).ops)
+        if (!only_orders(m, m.op(inner))) return false;
+  return true;
+}
+
+LastIteration find_last_iteration(const FoldedLoop& loop) {
+  return LastMatcher(loop).run();
+}
+
+}  // namespace twill::ttgir
