@@ -174,7 +174,6 @@ void encode_order_concurrency(OrderModel& m) {
       not_issued_in(m, v, o, waiting, known->second);
     }
   }
-  encode_full_units(m, waits);
 }
 
 }  // namespace twill

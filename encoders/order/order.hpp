@@ -154,8 +154,6 @@ FormulaSize least_concurrency_size(const OrderModel& m);
 void encode_order_capacity(OrderModel& m);     // order/capacity.cpp: rule 2
 void encode_order_concurrency(OrderModel& m);  // order/concurrency.cpp: rule 8
 void encode_order_length(OrderModel& m);       // order/length.cpp
-/// order/full_units.cpp: units that are hardly idle, and ops that wait (`waits`: encode_waits()).
-void encode_full_units(OrderModel& m, std::span<const Lit> waits);
 
 /// Rules 3, 4 and 6 (order/lifetimes.cpp): live copies at the instants where values begin, and the
 /// buffers of rings (order/rings.cpp).
