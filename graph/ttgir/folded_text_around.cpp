@@ -319,7 +319,7 @@ std::string FoldedText::before_text(int value, int user) {
       const auto buffer = executed_.find(root);
       const Type* ring = l_.type(m_.op(root).results.at(0));
       if (buffer == executed_.end() || buffer->second == kNone || ring == nullptr ||
-          (ring->shape.size() > type->shape.size() && ring->shape[0] != 1))
+          type->shape.size() != 2 || (ring->shape.size() > 2 && ring->shape[0] != 1))
         cannot_undo(user, "which buffer of a ring it reads behind the loop is not known");
       return collapsed(buffer->second, value);
     }

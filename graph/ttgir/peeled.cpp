@@ -55,9 +55,15 @@ class Peeler {
     if (r_.threads != 1 || function == kNone || !m_.op(function).name.ends_with(".func") ||
         m_.regions[twill::at(m_.op(function).regions.at(0))].blocks.size() != 1)
       cannot_undo(loop, "the loop is in partitions, in a loop, or behind a branch");
-    for (const Execution& x : r_.executions)
-      if (!of_loop(x) && class_of(m_.op(x.op)) == OpClass::store)
-        cannot_undo(x.op, "it stores before the loop");
+    // (In regions too: what is in them was not executed one by one.)
+    for (std::size_t k = 0; k < m_.ops.size(); ++k) {
+      const Operation& op = m_.ops[k];
+      if (op.begin <= m_.op(function).begin || op.begin >= m_.op(loop).begin) continue;
+      const OpClass c = class_of(op);
+      if (c == OpClass::store || op.name == "tt.call" ||
+          (c == OpClass::unknown && op.results.empty()))
+        cannot_undo(static_cast<int>(k), "what it does before the loop would be lost");
+    }
     for (const int branch : r_.assumed_branches)
       if (!only_waits(m_, branch))
         cannot_undo(branch, "whether it is taken depends on how long the loop is");

@@ -62,13 +62,14 @@ Stored stored(const LoweredModule& module, const meaning::Launch& launch) {
   return all;
 }
 
-/// The first loop with a product, as `twill` takes it, undone.
+/// The last loop undone.
 Undone undone(const std::string& text) {
   const Module module = parse_module(text, "module");
+  int loop = kNone;
   for (std::size_t op = 0; op < module.ops.size(); ++op)
-    if (module.ops[op].name == "scf.for") return undo_schedule(module, static_cast<int>(op));
-  FAIL("no loop");
-  return {};
+    if (module.ops[op].name == "scf.for") loop = static_cast<int>(op);
+  REQUIRE(loop != kNone);
+  return undo_schedule(module, loop);
 }
 
 TEST_CASE("what is undone stores what the original stores") {
@@ -105,6 +106,23 @@ TEST_CASE("what is undone stores what the original stores") {
     }
   }
   CHECK(compared > 100);
+}
+
+TEST_CASE("what a function stores before the loop is not lost") {
+  const std::string text = read_file(test::kTritonFolder + "ampere-gemm-pipelined.ttgir");
+  const std::string store = "tt.store %a_tile_21, %zeros : tensor<128x32x!tt.ptr<f16>, #blocked>\n";
+  const std::string zeros =
+      "%zeros = arith.constant dense<0.000000e+00> : tensor<128x32xf16, #blocked>\n";
+  const std::size_t at = text.rfind('\n', text.find("scf.for")) + 1;
+  for (const std::string& added :
+       {zeros + store, zeros + "scf.for %z = %c0_i32 to %K step %c32_i32 : i32 {\n" + store + "}\n",
+        std::string("acme.twist %K : i32\n")}) {
+    std::string other = text;
+    other.insert(at, added);
+    const Undone got = undone(other);
+    CHECK_FALSE(got.whole);
+    CHECK(got.why_alone.why.find("before the loop would be lost") != std::string::npos);
+  }
 }
 
 TEST_CASE("a branch that long loops do not come to is no reason to leave it out") {
