@@ -440,8 +440,8 @@ void FoldedText::find_staging() {
       if (s.kind != FoldedSource::node) continue;
       const int u = l_.node_index(s.op);
       const Operation& op = m_.op(s.op);
-      const bool fills = class_of(op) == OpClass::local_store ||
-                         (class_of(op) == OpClass::local_alloc && operand_tile(op) != kNone);
+      const bool fills = operand_tile(op) != kNone && (class_of(op) == OpClass::local_store ||
+                                                       class_of(op) == OpClass::local_alloc);
       if (!fills) continue;
       bool& only = all.try_emplace(u, true).first->second;
       only = only && is_tile_store(m_.op(l_.nodes()[v].op)) &&

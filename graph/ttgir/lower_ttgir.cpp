@@ -62,7 +62,8 @@ Module undone(const Module& module, const LoopOptions& options, const AlreadyLow
              why.why;
     }
     remark = "the loop has been pipelined or partitioned already (" + seen.seen + ", line " +
-             std::to_string(module.op(seen.op).line) + "): it is undone";
+             std::to_string(module.op(seen.op).line) + "): it is undone" +
+             (undone.whole ? ", with the function around it" : "");
     if (loop != chosen)
       remark += "; of the loops in loops, the inner one at line " +
                 std::to_string(module.op(loop).line) + " is taken";

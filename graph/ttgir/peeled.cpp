@@ -28,14 +28,15 @@ class Peeler {
   Peeled run() {
     check_function();
     read_bounds();
+    for (const FoldedLoop::Node& node : l_.nodes())
+      for (std::int64_t i = 0; i < kFirstSeen; ++i)
+        if (const int now = l_.execution(node.op, i);
+            now == kNone || at(now).reads.size() != node.reads.size())
+          cannot_undo(node.op, "it is not executed in the first iterations as it is later");
     find_even();
     for (std::size_t v = 0; v < l_.nodes().size(); ++v)
-      for (std::int64_t i = 0; i < kFirstSeen; ++i) {
-        const int now = l_.execution(l_.nodes()[v].op, i);
-        if (now == kNone)
-          cannot_undo(l_.nodes()[v].op, "it is not executed in the first iterations");
-        check_reads(static_cast<int>(v), at(now), i);
-      }
+      for (std::int64_t i = 0; i < kFirstSeen; ++i)
+        check_reads(static_cast<int>(v), at(l_.execution(l_.nodes()[v].op, i)), i);
     while (!queue_.empty()) {
       const auto [u, j, execution] = queue_.front();
       queue_.pop_front();
@@ -152,6 +153,8 @@ class Peeler {
   /// Does the execution that stands for node v in iteration j of the loop read what the node does?
   void check_reads(int v, const Execution& x, std::int64_t j) {
     const FoldedLoop::Node& node = l_.node(v);
+    if (x.reads.size() != node.reads.size())
+      cannot_undo(x.op, "what it reads is not the same in the first iterations");
     for (std::size_t k = 0; k < x.reads.size(); ++k) {
       const FoldedSource& s = node.reads[k];
       if (l_.drops(x.names[k])) continue;
