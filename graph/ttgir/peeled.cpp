@@ -162,6 +162,8 @@ class Peeler {
         check_buffer(v, x, k, j);
         continue;
       }
+      if (is_integer(x.names[k]) && x.reads[k].assumed)
+        cannot_undo(x.op, "a number that it reads depends on how long the loop is");
       if (s.kind == FoldedSource::node && out_.even.count(v) != 0 && x.iteration != kBefore) {
         // An integer that is made of integers of iterations before.
         if (s.iteration > 0 && !operand(v, k))
@@ -171,8 +173,6 @@ class Peeler {
       }
       if (is_integer(x.names[k]))
         if (const auto& number = operand(v, k)) {
-          if (x.reads[k].assumed)
-            cannot_undo(x.op, "a number that it reads depends on how long the loop is");
           const auto own = numbers_.of(x.reads[k]);
           if (!own || !equal(*own, sum_of(number->first, number->second, j)))
             cannot_undo(x.op, "what it reads is not the same in the first iterations");

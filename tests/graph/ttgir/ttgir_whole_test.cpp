@@ -136,6 +136,25 @@ TEST_CASE("a branch that long loops do not come to is no reason to leave it out"
   CHECK(all.find("scf.if") != std::string::npos);
 }
 
+/// Texts with a change: what became of them.
+struct Mutants {
+  int refused = 0, other = 0;
+
+  void operator()(const std::string& mutant, const Undone& whole, const std::string& what) {
+    try {
+      const Undone got = undone(mutant);
+      if (got.whole) {
+        ++other;
+        CHECK_MESSAGE(got.text != whole.text, what);
+        return;
+      }
+    } catch (const CannotUndo&) {
+    } catch (const InputError&) {
+    }
+    ++refused;
+  }
+};
+
 /// Where whole numbers stand as constants before the loop.
 std::vector<std::pair<std::size_t, std::size_t>> constants(const std::string& text) {
   std::vector<std::pair<std::size_t, std::size_t>> found;
@@ -151,7 +170,7 @@ std::vector<std::pair<std::size_t, std::size_t>> constants(const std::string& te
 }
 
 TEST_CASE("another number before the loop is another function, or is refused") {
-  int refused = 0, other = 0;
+  Mutants count;
   for (const Pair& pair : pairs()) {
     const std::string text = read_file(pair.lowered + ".ttgir");
     const Undone whole = undone(text);
@@ -161,30 +180,17 @@ TEST_CASE("another number before the loop is another function, or is refused") {
       for (const std::int64_t changed : {number + 1, 2 * number + 64}) {
         std::string mutant = text;
         mutant.replace(begin, end - begin, std::to_string(changed));
-        try {
-          const Undone got = undone(mutant);
-          if (!got.whole) {
-            ++refused;
-            continue;
-          }
-          ++other;
-          CHECK_MESSAGE(got.text != whole.text,
-                        pair.lowered << ": " << text.substr(begin - 30, 60));
-        } catch (const CannotUndo&) {
-          ++refused;
-        } catch (const InputError&) {
-          ++refused;
-        }
+        count(mutant, whole, pair.lowered + ": " + text.substr(begin - 30, 60));
       }
     }
   }
-  MESSAGE(refused << " refused, " << other << " other functions");
-  CHECK(refused > 50);
+  MESSAGE(count.refused << " refused, " << count.other << " other functions");
+  CHECK(count.refused > 50);
 }
 
 TEST_CASE("operands of what stands before the loop, exchanged with others of their type") {
   // Each copy before the loop gets the pointers, coordinates or flag of another one.
-  int refused = 0, other = 0;
+  Mutants count;
   for (const Pair& pair : pairs()) {
     const std::string text = read_file(pair.lowered + ".ttgir");
     const Undone whole = undone(text);
@@ -212,24 +218,12 @@ TEST_CASE("operands of what stands before the loop, exchanged with others of the
           if (mine == theirs || theirs == "%true") continue;
           std::string mutant = text;
           mutant.replace(left[k].first, mine.size(), theirs);
-          try {
-            const Undone got = undone(mutant);
-            if (!got.whole) {
-              ++refused;
-              continue;
-            }
-            ++other;
-            CHECK_MESSAGE(got.text != whole.text, pair.lowered << ": " << mine << " -> " << theirs);
-          } catch (const CannotUndo&) {
-            ++refused;
-          } catch (const InputError&) {
-            ++refused;
-          }
+          count(mutant, whole, pair.lowered + ": " + mine + " -> " + theirs);
         }
       }
   }
-  MESSAGE(refused << " refused, " << other << " other functions");
-  CHECK(refused > 100);
+  MESSAGE(count.refused << " refused, " << count.other << " other functions");
+  CHECK(count.refused > 100);
 }
 
 TEST_CASE("numbers of tiles as sums") {
