@@ -178,7 +178,7 @@ void Replayer::results(int index, int execution, const std::vector<Datum>& in) {
       }
     }
     if (is_integer(value)) datum.number = evaluate(index, in);
-    datum.assumed = assumes(index, in);
+    datum.assumed = datum.number && assumes(index, in);
     if (is_integer(value) && !datum.number) datum.number = fresh();
     define(value, datum);
   }
