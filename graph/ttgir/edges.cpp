@@ -211,7 +211,8 @@ void Builder::add_buffer_edges(const Buffer& buffer) {
   if (std::any_of(list.begin(), list.end(), [](const Access& a) { return a.ring; })) {
     // Buffers of a ring: what is copied goes to its readers by tokens; a copy waits for who read
     // the buffer before, at least one iteration ago.
-    if (options_.undo_rings && !options_.nest) refuse_op(m_, list.front().op, ring_text(buffer, list.front().op));
+    if (options_.undo_rings && !options_.nest)
+      refuse_op(m_, list.front().op, ring_text(buffer, list.front().op));
     if (buffer.written)
       warn("the loop has been pipelined before, by copies into a ring of buffers (" +
            Module::place(m_.op(list.front().op)) +
