@@ -22,7 +22,7 @@ std::string FoldedText::first(int node, int result, std::int64_t distance,
                               const std::string& type) {
   const int loop = l_.first_loop();
   if (peeled_ == nullptr) {
-    const std::string name = "%" + unique("first");
+    std::string name = "%" + unique("first");
     line(before_, "    " + name + " = ub.poison : " + type, loop);
     return name;
   }
@@ -49,7 +49,7 @@ std::optional<std::string> FoldedText::without_guard(int v) {
   const FoldedLoop::Node& node = l_.node(v);
   if (m_.op(node.op).name != "arith.andi" || node.reads.size() != 2) return std::nullopt;
   const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
-  for (const std::size_t k : {0, 1})
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
     if (reads_set(v, k) && !reads_set(v, 1 - k)) return read_text(v, 1 - k, x.names[1 - k]);
   return std::nullopt;
 }
@@ -71,7 +71,8 @@ std::string FoldedText::end(const Datum& bound, int name) {
       return text_of(made.reads[0], made.names[0], loop);
   }
   const Type& type = *l_.type(name);
-  const std::string result = "%" + unique("end"), text = text_of(bound, name, loop);
+  const std::string text = text_of(bound, name, loop);
+  std::string result = "%" + unique("end");
   const std::string more = constant(added, type.bits);
   line(before_,
        "    " + result + " = arith.addi " + text + ", " + more + " : " + std::string(type.text),
@@ -103,7 +104,7 @@ std::optional<std::string> FoldedText::without_addition(int u, std::int64_t befo
   const Linear& by = peeled_->even.at(u);
   if (before == 0 || m_.op(node.op).name != "arith.addi" || !by.terms.empty()) return std::nullopt;
   const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
-  for (const std::size_t k : {0, 1}) {
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
     const FoldedSource &added = node.reads[k], &to = node.reads[1 - k];
     if (added.kind != FoldedSource::number || added.iteration != by.constant * before) continue;
     if (to.kind == FoldedSource::node && to.iteration != 0) continue;

@@ -12,7 +12,7 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr int kMostNames = 1'000;  // that a value has, one behind the other
+constexpr int kMostLinks = 1'000;  // that a value has, one behind the other
 
 /// What a value behind the loop is: of a node, so many iterations before the one that the loop does
 /// not come to.
@@ -143,7 +143,7 @@ class LastMatcher {
     const int body = m_.regions[twill::at(loop.regions[0])].blocks[0];
     const Operation& yield = m_.op(m_.block(body).ops.back());
     std::int64_t back = 0;
-    for (int steps = 0; steps < kMostNames; ++steps) {
+    for (int steps = 0; steps < kMostLinks; ++steps) {
       if (const auto found = known.find(value); found != known.end() && back == 0)
         return found->second;
       const Value& v = m_.value(value);

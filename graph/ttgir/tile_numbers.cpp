@@ -27,8 +27,11 @@ std::optional<std::int64_t> dense(std::string_view literal) {
 Linear sum_of(const Linear& a, const Linear& b, std::int64_t factor) {
   Linear result = a;
   result.constant += factor * b.constant;
-  for (const auto& [term, f] : b.terms)
-    if ((result.terms[term] += factor * f) == 0) result.terms.erase(term);
+  for (const auto& [term, f] : b.terms) {
+    std::int64_t& both = result.terms[term];
+    both += factor * f;
+    if (both == 0) result.terms.erase(term);
+  }
   return result;
 }
 
@@ -93,7 +96,7 @@ std::optional<Linear> TileNumbers::of_tile(int execution, int value) {
     return constant;
   }
   if (x.reads.empty()) return itself();
-  const std::optional<Linear> first = of(x.reads[0]);
+  std::optional<Linear> first = of(x.reads[0]);
   if (!first) return itself();
   if (op.name == "tt.splat") return first;
   if (op.name == "tt.expand_dims" || op.name == "tt.broadcast" || op.name == "ttg.convert_layout")
