@@ -39,7 +39,7 @@ void FoldedLoop::take(const Peeled& peeled) {
 
 void FoldedLoop::check_loops() const {
   const auto same = [](const std::optional<Linear>& a, const std::optional<Linear>& b) {
-    return a && b && a->constant == b->constant && a->terms == b->terms;
+    return a && b && equal(*a, *b);
   };
   const ReplayedLoop& first = r_.loops.front();
   for (const ReplayedLoop& loop : r_.loops)

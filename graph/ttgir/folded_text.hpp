@@ -124,6 +124,7 @@ class FoldedText {
   void find_staging();
   void store_staged(int v, const std::map<int, std::string>& names);
   void store_after(int index);
+  void hold(int buffer);
   void last_iteration(int index);
   std::string after_text(int value, int user);
   /// What the loop leaves in its k-th variable.

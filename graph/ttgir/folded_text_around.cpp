@@ -396,6 +396,16 @@ std::string FoldedText::after_text(int value, int user) {
   return before_text(value, user);
 }
 
+/// A buffer behind the loop gets a new tile: nothing is known of what was in it.
+void FoldedText::hold(int buffer) {
+  const int made = m_.value(buffer).op;
+  if (made != kNone && class_of(m_.op(made)) == OpClass::view)
+    cannot_undo(made, "a part of a buffer is filled behind the loop");
+  held_.erase(buffer);
+  brought_.erase(buffer);
+  left_.erase(buffer);
+}
+
 void FoldedText::write_after() {
   find_befores();
   const Operation& loop = m_.op(l_.first_loop());
@@ -522,7 +532,8 @@ void FoldedText::write_after_op(int index) {
     return;
   }
   if (c == OpClass::local_store) {
-    held_[op.operands.at(1)] = op.operands[0];
+    hold(op.operands.at(1));
+    held_[op.operands[1]] = op.operands[0];
     return;
   }
   if (is_tile_store(op)) return store_after(index);
@@ -531,6 +542,7 @@ void FoldedText::write_after_op(int index) {
     for (const int value : op.operands)
       if (!l_.drops(value) && !l_.is_kind(value, TypeKind::memdesc))
         names[value] = after_text(value, index);
+    hold(filled(op));
     brought_[filled(op)] = loaded(after_, index, name_of(filled(op)), names, kNone);
     return;
   }

@@ -1,12 +1,10 @@
 #include "graph/ttgir/peeled.hpp"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "graph/index.hpp"
@@ -36,7 +34,7 @@ class Peeler {
     find_even();
     for (std::size_t v = 0; v < l_.nodes().size(); ++v)
       for (std::int64_t i = 0; i < kFirstSeen; ++i)
-        check_reads(static_cast<int>(v), at(l_.execution(l_.nodes()[v].op, i)), i);
+        check_reads(static_cast<int>(v), l_.execution(l_.nodes()[v].op, i), i);
     while (!queue_.empty()) {
       const auto [u, j, execution] = queue_.front();
       queue_.pop_front();
@@ -117,25 +115,17 @@ class Peeler {
         if (const auto by = increase(found->second)) out_.even[static_cast<int>(v)] = *by;
   }
 
-  /// The execution behind what an execution reads: of who filled the buffer, or of a view of it.
-  int origin(const Execution& x, std::size_t k) const {
+  /// The execution behind the k-th of what an execution reads, of who filled the buffer, or of a
+  /// view of it. `x` is the execution, perhaps with its operands exchanged.
+  int origin(int execution, const Execution& x, std::size_t k) const {
     const Datum& d = x.reads[k];
     if (d.buffer == kNone || l_.is_value(d.buffer) || d.made == kNone) return d.made;
     const Operation& made = m_.op(at(d.made).op);
     if (class_of(made) == OpClass::view && !FoldedLoop::names_buffer(made)) return d.made;
-    if (class_of(m_.op(x.op)) == OpClass::view) return view_filled(x);
+    if (class_of(m_.op(x.op)) == OpClass::view) return l_.filled_for(execution);
     for (const BufferUse& use : x.buffers)
       if (use.read == k && use.buffer == d.buffer) return use.before;
     return kNone;
-  }
-
-  /// Who fills what is read by a view.
-  int view_filled(const Execution& x) const {
-    int made = kNone;  // (Its operands may have been exchanged.)
-    for (const Execution& known : r_.executions)
-      if (known.op == x.op && known.iteration == x.iteration && known.thread == x.thread)
-        made = static_cast<int>(&known - r_.executions.data());
-    return made == kNone ? kNone : l_.filled_for(made);
   }
 
   /// An operand of node v that is a number which changes evenly: its first value and its increase.
@@ -151,7 +141,10 @@ class Peeler {
   }
 
   /// Does the execution that stands for node v in iteration j of the loop read what the node does?
-  void check_reads(int v, const Execution& x, std::int64_t j) {
+  void check_reads(int v, int execution, std::int64_t j) {
+    check_reads(v, execution, at(execution), j);
+  }
+  void check_reads(int v, int execution, const Execution& x, std::int64_t j) {
     const FoldedLoop::Node& node = l_.node(v);
     if (x.reads.size() != node.reads.size())
       cannot_undo(x.op, "what it reads is not the same in the first iterations");
@@ -168,7 +161,7 @@ class Peeler {
         // An integer that is made of integers of iterations before.
         if (s.iteration > 0 && !operand(v, k))
           cannot_undo(x.op, "the numbers that it is made of do not change evenly");
-        if (j < s.iteration) stand(s, j, x, k);
+        if (j < s.iteration) stand(s, j, execution, x, k);
         continue;
       }
       if (is_integer(x.names[k]))
@@ -180,7 +173,7 @@ class Peeler {
         }
       if (is_flag(x.names[k]) && check_flag(v, x, k, j)) continue;
       if (s.kind == FoldedSource::node) {
-        stand(s, j, x, k);
+        stand(s, j, execution, x, k);
         continue;
       }
       if (s.kind == FoldedSource::before && x.reads[k].made == later(v, k).made &&
@@ -200,9 +193,10 @@ class Peeler {
 
   /// What node v reads of the node of `s` in iteration j: an execution of that iteration, or what
   /// stands for it before the loop.
-  void stand(const FoldedSource& s, std::int64_t j, const Execution& x, std::size_t k) {
+  void stand(const FoldedSource& s, std::int64_t j, int execution, const Execution& x,
+             std::size_t k) {
     const std::int64_t wanted = j - s.iteration;
-    int from = origin(x, k);
+    int from = origin(execution, x, k);
     const bool inside = from != kNone && of_loop(at(from));
     if (wanted >= 0) {
       if (!inside || at(from).op != s.op || at(from).iteration != wanted)
@@ -342,11 +336,11 @@ class Peeler {
   }
 
   /// How many operands of an execution come from ops like those that the node's come from.
-  int likeness(int u, const Execution& x) const {
+  int likeness(int u, int execution, const Execution& x) const {
     int count = 0;
     for (std::size_t k = 0; k < x.reads.size(); ++k) {
       const FoldedSource& s = l_.node(u).reads[k];
-      const int from = origin(x, k);
+      const int from = origin(execution, x, k);
       count += from != kNone && s.kind != FoldedSource::number && s.op != kNone &&
                        m_.op(at(from).op).name ==
                            m_.op(s.kind == FoldedSource::node ? s.op : at(s.op).op).name
@@ -380,7 +374,7 @@ class Peeler {
       Execution other = x;
       std::swap(other.reads[0], other.reads[1]);
       std::swap(other.names[0], other.names[1]);
-      if (likeness(u, other) > likeness(u, x)) x = other;
+      if (likeness(u, execution, other) > likeness(u, execution, x)) x = other;
     }
     for (std::size_t k = 0; k < x.reads.size(); ++k) {  // what cannot stand for something else
       const FoldedSource& s = node.reads[k];
@@ -398,7 +392,7 @@ class Peeler {
           return;
       }
     }
-    check_reads(u, x, j);
+    check_reads(u, execution, x, j);
     matched_[{u, j}] = execution;
   }
 

@@ -47,7 +47,7 @@ Replay Replayer::run() {
   out_.threads = static_cast<int>(threads_.size());
   for (const ReplayedLoop& loop : out_.loops) {
     if (!loop.bounds[0].number || !loop.bounds[1].number) continue;
-    const Linear span = sum(*loop.bounds[1].number, *loop.bounds[0].number, -1);
+    const Linear span = sum_of(*loop.bounds[1].number, *loop.bounds[0].number, -1);
     if (span.terms.empty() && is_constant(loop.bounds[2].number) &&
         span.constant < kLastSeen * loop.bounds[2].number->constant)
       fail(loop.op, "it runs a fixed number of times, too few for what repeats to be seen");
@@ -219,7 +219,7 @@ void Replayer::go_on(int t, const std::vector<Datum>& out) {
     Datum variable = read(arguments[0], index);
     const Datum step = read(m_.op(index).operands[2], index);
     if (!step.number || !variable.number) fail(index, "its step is not known");
-    variable.number = sum(*variable.number, *step.number, 1);
+    variable.number = sum_of(*variable.number, *step.number, 1);
     define(arguments[0], variable);
     for (std::size_t k = 0; k < out.size(); ++k) define(arguments[k + 1], out[k]);
     return;
@@ -341,7 +341,7 @@ void Replayer::leave(int t, int terminator) {
   const auto& loop = *std::find_if(out_.loops.begin(), out_.loops.end(),
                                    [&](const ReplayedLoop& l) { return l.op == frame.op; });
   if (!loop.bounds[2].number || !variable.number) fail(frame.op, "its step is not known");
-  variable.number = sum(*variable.number, *loop.bounds[2].number, 1);
+  variable.number = sum_of(*variable.number, *loop.bounds[2].number, 1);
   define(arguments[0], variable);
   for (std::size_t k = 0; k < out.size(); ++k) define(arguments[k + 1], out[k]);
 }
@@ -384,7 +384,7 @@ bool Replayer::has_nested(int block) const {
 bool Replayer::assumes(int index, const std::vector<Datum>& in) const {
   if (std::any_of(in.begin(), in.end(), [](const Datum& one) { return one.assumed; })) return true;
   return m_.op(index).name == "arith.cmpi" && in.size() == 2 && in[0].number && in[1].number &&
-         !sum(*in[0].number, *in[1].number, -1).terms.empty();
+         !sum_of(*in[0].number, *in[1].number, -1).terms.empty();
 }
 
 /// A branch that makes values and does nothing else: both of its sides can be part of the loop.

@@ -33,6 +33,10 @@ struct Linear {
   std::int64_t constant = 0;
 };
 
+/// a + factor x b.
+Linear sum_of(const Linear& a, const Linear& b, std::int64_t factor);
+bool equal(const Linear& a, const Linear& b);
+
 /// What a value is when an op reads it.
 struct Datum {
   int value =

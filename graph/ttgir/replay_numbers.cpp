@@ -11,6 +11,21 @@ constexpr std::size_t kMaxTerms = 16;  // of a sum; more is a number that is not
 
 }  // namespace
 
+Linear sum_of(const Linear& a, const Linear& b, std::int64_t factor) {
+  Linear result = a;
+  result.constant += factor * b.constant;
+  for (const auto& [term, f] : b.terms) {
+    std::int64_t& both = result.terms[term];
+    both += factor * f;
+    if (both == 0) result.terms.erase(term);
+  }
+  return result;
+}
+
+bool equal(const Linear& a, const Linear& b) {
+  return a.constant == b.constant && a.terms == b.terms;
+}
+
 Datum Replayer::unknown(int value) {
   Datum datum;
   datum.value = value;
@@ -22,17 +37,6 @@ Linear Replayer::fresh() {
   Linear number;
   number.terms[unknowns_++] = 1;
   return number;
-}
-
-Linear Replayer::sum(const Linear& a, const Linear& b, std::int64_t factor) {
-  Linear result = a;
-  result.constant += factor * b.constant;
-  for (const auto& [term, f] : b.terms) {
-    std::int64_t& both = result.terms[term];
-    both += factor * f;
-    if (both == 0) result.terms.erase(term);
-  }
-  return result;
 }
 
 bool Replayer::too_large(const Linear& n) {
@@ -89,7 +93,7 @@ std::optional<int> Replayer::sign_in_passed(const Linear& n) const {
       if (loop.op != frame.op || !is_constant(loop.bounds[2].number)) continue;
       const auto k = multiple(n, loop.bounds);
       if (!k) continue;
-      const Linear span = sum(*loop.bounds[1].number, *loop.bounds[0].number, -1);
+      const Linear span = sum_of(*loop.bounds[1].number, *loop.bounds[0].number, -1);
       const std::int64_t value =
           n.constant + *k * (kPassed * loop.bounds[2].number->constant - span.constant);
       return value == 0 ? 0 : value > 0 ? 1 : -1;
@@ -123,7 +127,7 @@ std::optional<Datum> Replayer::foresee(int value, int depth) {
 std::optional<std::int64_t> Replayer::multiple(const Linear& n, const std::vector<Datum>& bounds) {
   constexpr std::int64_t kSteps = 64;
   if (!bounds[0].number || !bounds[1].number) return std::nullopt;
-  const Linear span = sum(*bounds[1].number, *bounds[0].number, -1);
+  const Linear span = sum_of(*bounds[1].number, *bounds[0].number, -1);
   const Linear step = bounds.size() > 2 && bounds[2].number ? *bounds[2].number : Linear();
   std::optional<std::int64_t> k, steps;
   const auto same = [](std::optional<std::int64_t>& known, std::int64_t a, std::int64_t b) {
@@ -137,7 +141,7 @@ std::optional<std::int64_t> Replayer::multiple(const Linear& n, const std::vecto
     if (found == n.terms.end() || !same(k, found->second, factor)) return std::nullopt;
   }
   if (!k) return std::nullopt;
-  const Linear rest = sum(n, span, -*k);
+  const Linear rest = sum_of(n, span, -*k);
   if (rest.terms.empty()) return k;
   if (rest.terms.size() != step.terms.size()) return std::nullopt;
   for (const auto& [term, factor] : step.terms) {
@@ -160,7 +164,7 @@ void Replayer::check_assumptions() const {
 
 std::optional<Linear> Replayer::compare(int op, std::string_view how, const Linear& a,
                                         const Linear& b) {
-  const std::optional<int> s = sign(sum(a, b, -1), op);
+  const std::optional<int> s = sign(sum_of(a, b, -1), op);
   if (!s) return std::nullopt;
   Linear result;
   if (how == "eq")
@@ -216,13 +220,13 @@ std::optional<Linear> Replayer::evaluate(int index, const std::vector<Datum>& in
     if (op.name == "arith.extsi" && type(op.operands[0])->element == "i1") result.reset();
   } else if (in.size() == 2) {
     if (op.name == "arith.addi")
-      result = sum(*in[0].number, *in[1].number, 1);
+      result = sum_of(*in[0].number, *in[1].number, 1);
     else if (op.name == "arith.subi")
-      result = sum(*in[0].number, *in[1].number, -1);
+      result = sum_of(*in[0].number, *in[1].number, -1);
     else if (op.name == "arith.cmpi")
       result = compare(index, predicate(op), *in[0].number, *in[1].number);
     else if (op.name == "arith.muli" && (known(0) || known(1)))
-      result = sum(Linear(), *in[known(0) ? 1 : 0].number, at(known(0) ? 0 : 1));
+      result = sum_of(Linear(), *in[known(0) ? 1 : 0].number, at(known(0) ? 0 : 1));
     else if (known(0) && known(1)) {
       const std::int64_t a = at(0), b = at(1);
       if (op.name == "arith.xori") result = Linear{{}, a ^ b};

@@ -123,7 +123,6 @@ class Replayer {
   // Integers.
   Datum unknown(int value);
   Linear fresh();
-  static Linear sum(const Linear& a, const Linear& b, std::int64_t factor);
   static bool too_large(const Linear& n);
   /// The sign of a difference in loops that run for long, which is noted to be looked at at the
   /// end.

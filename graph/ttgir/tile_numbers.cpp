@@ -24,21 +24,6 @@ std::optional<std::int64_t> dense(std::string_view literal) {
 
 }  // namespace
 
-Linear sum_of(const Linear& a, const Linear& b, std::int64_t factor) {
-  Linear result = a;
-  result.constant += factor * b.constant;
-  for (const auto& [term, f] : b.terms) {
-    std::int64_t& both = result.terms[term];
-    both += factor * f;
-    if (both == 0) result.terms.erase(term);
-  }
-  return result;
-}
-
-bool equal(const Linear& a, const Linear& b) {
-  return a.constant == b.constant && a.terms == b.terms;
-}
-
 bool is_integer_or_tile(const Module& module, int value) {
   const Type* t = module.type_of(value);
   return t != nullptr && (t->kind == TypeKind::scalar || t->kind == TypeKind::tensor) &&

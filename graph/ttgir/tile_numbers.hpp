@@ -13,10 +13,6 @@
 
 namespace twill::ttgir {
 
-/// a + factor x b.
-Linear sum_of(const Linear& a, const Linear& b, std::int64_t factor);
-bool equal(const Linear& a, const Linear& b);
-
 /// Is a value an integer, or a tile of integers (no flags)?
 bool is_integer_or_tile(const Module& module, int value);
 

@@ -461,6 +461,28 @@ TEST_CASE("a module that is scheduled already is refused with the way to the rig
   CHECK(run_twill("solve " + file + " --list-loops").code == 0);
 }
 
+TEST_CASE("a function that Triton has pipelined is run and emitted as it was before") {
+  const Folder folder;
+  const std::string lowered = std::string(TWILL_TEST_DATA) + "/lowered/";
+  for (const std::string& file :
+       {module_file("ampere-gemm-pipelined"), lowered + "hopper-attention-forward.ttgir"}) {
+    const Run run = run_twill("run " + file);
+    CHECK_MESSAGE(run.code == 0, run.err);
+    CHECK(contains(run.out, "beside the module, executed op by op"));
+    CHECK(contains(run.out, "\nright\n"));
+    CHECK(contains(run.err, "it is undone, with the function around it"));
+  }
+  const std::string kernel = folder / "kernel.py";
+  const Run emitted =
+      run_twill("emit " + lowered + "hopper-attention-forward.ttgir --to gluon -o " + kernel);
+  CHECK_MESSAGE(emitted.code == 0, emitted.err);
+  CHECK(contains(twill::read_file(kernel), "Called as the function was that it stands for"));
+  // Where the function is lost, that is said with the reason.
+  const Run lost = run_twill("emit " + lowered + "blackwell-attention-forward.ttgir -o " + kernel);
+  CHECK(lost.code == 2);
+  CHECK(contains(lost.err, "what stands around it is lost where that is undone (scf.for of line"));
+}
+
 TEST_CASE("a module that Triton has pipelined and partitioned is undone and solved") {
   const Folder folder;
   const std::string file =
