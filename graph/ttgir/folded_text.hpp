@@ -103,6 +103,7 @@ class FoldedText {
   void fill_tensor_memory(int buffer, const std::string& name, int value);
   void write_before_reading(int execution);
   void find_befores();
+  std::set<int> needed_behind() const;
   void write_after();
   void write_after_op(int index);
   std::string descriptor_store(int index, const std::map<int, std::string>& names,
@@ -127,8 +128,8 @@ class FoldedText {
   void hold(int buffer);
   void last_iteration(int index);
   std::string after_text(int value, int user);
-  /// What the loop leaves in its k-th variable.
-  std::string left(std::size_t k, int user);
+  /// What a replayed loop leaves in its k-th variable.
+  std::string left(int loop, std::size_t k, int user);
   std::string before_text(int value, int user);
   /// The upper bound, with the iterations that stand before the loop.
   std::string end(const Datum& bound, int name);

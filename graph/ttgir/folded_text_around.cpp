@@ -298,6 +298,7 @@ void FoldedText::find_befores() {
 
 std::string FoldedText::before_text(int value, int user) {
   for (int steps = 0; steps < kMostNames; ++steps) {
+    value = l_.through(value);
     const Value& v = m_.value(value);
     if (v.op == kNone) {
       const auto found = arguments_.find(value);
@@ -332,8 +333,8 @@ std::string FoldedText::before_text(int value, int user) {
   cannot_undo(user, "where what it reads comes from is not known");
 }
 
-std::string FoldedText::left(std::size_t k, int user) {
-  const Operation& loop = m_.op(l_.first_loop());
+std::string FoldedText::left(int index, std::size_t k, int user) {
+  const Operation& loop = m_.op(index);
   const int block = m_.regions[twill::at(loop.regions[0])].blocks[0];
   const Operation& yield = m_.op(m_.block(block).ops.back());
   std::vector<std::size_t> variables = {k};  // each takes over what the next one had
@@ -365,16 +366,17 @@ std::string FoldedText::left(std::size_t k, int user) {
   // With no iteration the loop leaves what its variables begin with.
   for (std::int64_t t = 0; t < back - ahead; ++t) {
     if (peeled_->first.count({node, v.index, t - back}) != 0) continue;
-    const int begin = loop.operands.at(3 + variables[static_cast<std::size_t>(t)]);
+    const int begin = loop.operands.at(kBounds + variables[static_cast<std::size_t>(t)]);
     first_of_left_[{node, v.index, back - ahead - t}] = before_text(begin, user);
   }
   return mark_of(node, v.index, distance);
 }
 
 std::string FoldedText::after_text(int value, int user) {
+  value = l_.through(value);
   for (int steps = 0; same_.count(value) != 0; ++steps) {
     if (steps == kMostNames) cannot_undo(user, "where what it reads comes from is not known");
-    value = same_.at(value);
+    value = l_.through(same_.at(value));
   }
   if (const auto found = left_.find(value); found != left_.end()) return found->second;
   if (held_.count(value) != 0 || brought_.count(value) != 0) {  // a buffer, by what is in it
@@ -391,8 +393,8 @@ std::string FoldedText::after_text(int value, int user) {
          user);
     return name;
   }
-  const Value& v = m_.value(value);
-  if (v.op == l_.first_loop()) return left(twill::at(v.index), user);
+  if (const int loop = l_.loop_left_by(value); loop != kNone)
+    return left(loop, twill::at(m_.value(value).index), user);
   return before_text(value, user);
 }
 
@@ -406,12 +408,37 @@ void FoldedText::hold(int buffer) {
   left_.erase(buffer);
 }
 
+/// Not those that only say which barrier is waited for, in which phase.
+std::set<int> FoldedText::needed_behind() const {
+  std::set<int> needed, values;
+  const std::vector<int> behind = l_.behind();
+  for (auto index = behind.rbegin(); index != behind.rend(); ++index) {
+    const Operation& op = m_.op(*index);
+    const OpClass c = class_of(op);
+    if (c == OpClass::synchronise || c == OpClass::terminator || only_waits(m_, *index)) continue;
+    if (!op.results.empty() && is_barrier_buffer(m_, op.results[0])) continue;
+    const bool computes = c == OpClass::replicated || c == OpClass::elementwise ||
+                          c == OpClass::view || c == OpClass::layout;
+    if (computes && std::none_of(op.results.begin(), op.results.end(),
+                                 [&](int value) { return values.count(value) != 0; }))
+      continue;
+    needed.insert(*index);
+    std::vector<int> ops = {*index};  // with what ops in its regions read
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+      for (const int value : m_.op(ops[k]).operands) values.insert(l_.through(value));
+      for (const int region : m_.op(ops[k]).regions)
+        for (const int block : m_.regions[twill::at(region)].blocks)
+          ops.insert(ops.end(), m_.block(block).ops.begin(), m_.block(block).ops.end());
+    }
+  }
+  return needed;
+}
+
 void FoldedText::write_after() {
   find_befores();
-  const Operation& loop = m_.op(l_.first_loop());
-  const auto& ops = m_.block(loop.block).ops;
-  for (auto op = std::find(ops.begin(), ops.end(), l_.first_loop()) + 1; op != ops.end(); ++op)
-    write_after_op(*op);
+  const std::set<int> needed = needed_behind();
+  for (const int op : l_.behind())
+    if (needed.count(op) != 0) write_after_op(op);
 }
 
 /// A copy from shared memory is a store of the tile that lies there.
@@ -483,7 +510,7 @@ void FoldedText::store_after(int index) {
   std::map<int, std::string> names;
   int tile = kNone;
   for (const int value : op.operands) {
-    if (const auto held = held_.find(value); held != held_.end())
+    if (const auto held = held_.find(l_.through(value)); held != held_.end())
       tile = held->second;
     else if (!l_.is_kind(value, TypeKind::memdesc))
       names[value] = after_text(value, index);
@@ -497,7 +524,6 @@ void FoldedText::store_after(int index) {
 /// The results of a branch with the last iteration are what the whole loop leaves.
 void FoldedText::last_iteration(int index) {
   const Operation& op = m_.op(index);
-  const Operation& loop = m_.op(l_.first_loop());
   for (std::size_t k = 0; k < op.results.size(); ++k) {
     const auto& [node, result, back] = peeled_->last.results.at({index, static_cast<int>(k)});
     const std::int64_t ahead = peeled_->ahead[twill::at(node)];
@@ -509,9 +535,9 @@ void FoldedText::last_iteration(int index) {
     if (op.regions.size() != 2) cannot_undo(index, "what there is without it is not known");
     const auto& block = m_.regions[twill::at(op.regions[1])].blocks;
     const int value = m_.op(m_.block(block.at(0)).ops.back()).operands.at(k);
-    const Value& other = m_.value(value);
+    const int from = l_.loop_left_by(value);
     const int begin =
-        other.op == l_.first_loop() ? loop.operands.at(3 + twill::at(other.index)) : value;
+        from == kNone ? value : m_.op(from).operands.at(kBounds + twill::at(m_.value(value).index));
     first_of_left_[{node, result, distance}] = before_text(begin, index);
   }
 }
@@ -532,9 +558,18 @@ void FoldedText::write_after_op(int index) {
     return;
   }
   if (c == OpClass::local_store) {
-    hold(op.operands.at(1));
-    held_[op.operands[1]] = op.operands[0];
+    const int buffer = l_.through(op.operands.at(1));
+    hold(buffer);
+    held_[buffer] = op.operands[0];
     return;
+  }
+  if (c == OpClass::local_load && op.operands.size() == 1 && op.results.size() == 1) {
+    // What a partition leaves for the function, as it was stored.
+    const auto held = held_.find(l_.through(op.operands[0]));
+    if (held != held_.end() && l_.type(held->second)->text == l_.type(op.results[0])->text) {
+      same_[op.results[0]] = held->second;
+      return;
+    }
   }
   if (is_tile_store(op)) return store_after(index);
   if (c == OpClass::copy && is_filler(op)) {

@@ -34,10 +34,8 @@ class LastMatcher {
   explicit LastMatcher(const FoldedLoop& loop) : l_(loop), m_(loop.module()) {}
 
   LastIteration run() {
-    const Operation& loop = m_.op(l_.first_loop());
-    const auto& ops = m_.block(loop.block).ops;
-    for (auto op = std::find(ops.begin(), ops.end(), l_.first_loop()) + 1; op != ops.end(); ++op)
-      if (m_.op(*op).name == "scf.if") branch(*op);
+    for (const int op : l_.behind())
+      if (m_.op(op).name == "scf.if") branch(op);
     return std::move(out_);
   }
 
@@ -137,22 +135,27 @@ class LastMatcher {
     return false;
   }
 
+  int yielded(int block, std::size_t k) const {
+    return m_.op(m_.block(block).ops.back()).operands.at(k);
+  }
+
   /// What a value is of what the loop or the branch leaves.
   std::optional<Left> left_by(int value, const std::map<int, Left>& known) const {
-    const Operation& loop = m_.op(l_.first_loop());
-    const int body = m_.regions[twill::at(loop.regions[0])].blocks[0];
-    const Operation& yield = m_.op(m_.block(body).ops.back());
+    int loop = kNone, body = kNone;
     std::int64_t back = 0;
     for (int steps = 0; steps < kMostLinks; ++steps) {
       if (const auto found = known.find(value); found != known.end() && back == 0)
         return found->second;
+      if (back == 0) value = l_.through(value);
       const Value& v = m_.value(value);
-      if (v.op == l_.first_loop()) {
+      if (loop == kNone && l_.loop_left_by(value) != kNone) {
+        loop = v.op;
+        body = m_.regions[twill::at(m_.op(loop).regions[0])].blocks[0];
         ++back;
-        value = yield.operands.at(twill::at(v.index));
+        value = yielded(body, twill::at(v.index));
       } else if (v.op == kNone && v.block == body && v.index > 0 && back > 0) {
         ++back;
-        value = yield.operands.at(twill::at(v.index) - 1);
+        value = yielded(body, twill::at(v.index) - 1);
       } else if (v.op != kNone && class_of(m_.op(v.op)) == OpClass::transparent &&
                  m_.op(v.op).operands.size() == m_.op(v.op).results.size()) {
         value = m_.op(v.op).operands[twill::at(v.index)];

@@ -50,22 +50,70 @@ class Peeler {
   const Execution& at(int execution) const { return l_.at(execution); }
 
   void check_function() const {
-    const int loop = l_.first_loop(), function = m_.parent(loop);
-    if (r_.threads != 1 || function == kNone || !m_.op(function).name.ends_with(".func") ||
-        m_.regions[twill::at(m_.op(function).regions.at(0))].blocks.size() != 1)
-      cannot_undo(loop, "the loop is in partitions, in a loop, or behind a branch");
-    // (In regions too: what is in them was not executed one by one.)
-    for (std::size_t k = 0; k < m_.ops.size(); ++k) {
-      const Operation& op = m_.ops[k];
-      if (op.begin <= m_.op(function).begin || op.begin >= m_.op(loop).begin) continue;
-      const OpClass c = class_of(op);
-      if (c == OpClass::store || op.name == "tt.call" ||
-          (c == OpClass::unknown && op.results.empty()))
-        cannot_undo(static_cast<int>(k), "what it does before the loop would be lost");
-    }
+    const int specialised = l_.specialised();
+    const int around = specialised == kNone ? l_.first_loop() : specialised;
+    const int function = m_.parent(around);
+    const auto stands_there = [&](const ReplayedLoop& loop) {
+      return specialised == kNone ? loop.op == around : m_.parent(loop.op) == specialised;
+    };
+    if (function == kNone || !m_.op(function).name.ends_with(".func") ||
+        m_.regions[twill::at(m_.op(function).regions.at(0))].blocks.size() != 1 ||
+        (specialised == kNone && r_.threads != 1) ||
+        !std::all_of(r_.loops.begin(), r_.loops.end(), stands_there))
+      cannot_undo(l_.first_loop(), "the loop is in a loop, or behind a branch");
+    check_around(function);
+    if (const auto& why = l_.unordered_first()) throw *why;
+    for (const Execution& x : r_.executions)
+      for (const BufferUse& use : x.buffers)
+        if (!of_loop(x) && use.reads && use.before != kNone && of_loop(at(use.before)))
+          cannot_undo(x.op, "it reads what another partition's loop makes");
     for (const int branch : r_.assumed_branches)
       if (!only_waits(m_, branch))
         cannot_undo(branch, "whether it is taken depends on how long the loop is");
+  }
+
+  /// What is executed before the loop, and behind it in partitions, must not do what would be lost.
+  /// (In regions too: what is in them was not executed one by one.)
+  void check_around(int function) const {
+    std::set<int> loops, behind;
+    for (const ReplayedLoop& loop : r_.loops) loops.insert(loop.op);
+    for (const int op : l_.behind()) behind.insert(op);
+    for (std::size_t k = 0; k < m_.ops.size(); ++k) {
+      const Operation& op = m_.ops[k];
+      const int index = static_cast<int>(k);
+      bool of_function = false, passed = false, partition = false;
+      for (int out = index; out != kNone && loops.count(out) == 0; out = m_.parent(out)) {
+        passed = passed || behind.count(out) != 0;
+        of_function = of_function || m_.parent(out) == function;
+        partition = partition ||
+                    (l_.specialised() != kNone && m_.parent(out) == l_.specialised() &&
+                     m_.block(m_.op(out).block).region != m_.op(l_.specialised()).regions.at(0));
+      }
+      if (!of_function || index == l_.specialised()) continue;
+      if (passed) {  // (Of the function's own warps that is written again.)
+        if (partition && acts(index))
+          cannot_undo(index, "what it does behind its partition's loop would be lost");
+        continue;
+      }
+      const OpClass c = class_of(op);
+      if (c == OpClass::store || op.name == "tt.call" || op.name == "ttg.warp_specialize" ||
+          (c == OpClass::unknown && op.results.empty()))
+        cannot_undo(index, "what it does before the loop would be lost");
+    }
+  }
+
+  /// Does an op do more than order others, make values of registers and leave them in buffers?
+  bool acts(int index) const {
+    switch (class_of(m_.op(index))) {
+      case OpClass::mma:
+      case OpClass::copy:
+      case OpClass::store:
+      case OpClass::tmem_store:
+      case OpClass::tmem_alloc:
+      case OpClass::unknown: return true;
+      case OpClass::control: return !only_waits(m_, index);
+      default: return false;
+    }
   }
 
   void read_bounds() {
@@ -142,7 +190,7 @@ class Peeler {
 
   /// Does the execution that stands for node v in iteration j of the loop read what the node does?
   void check_reads(int v, int execution, std::int64_t j) {
-    check_reads(v, execution, at(execution), j);
+    check_reads(v, execution, l_.with_stored(at(execution)), j);
   }
   void check_reads(int v, int execution, const Execution& x, std::int64_t j) {
     const FoldedLoop::Node& node = l_.node(v);
@@ -187,8 +235,8 @@ class Peeler {
     }
   }
 
-  const Datum& later(int v, std::size_t k) const {
-    return at(l_.execution(l_.node(v).op, kFirstSeen)).reads[k];
+  Datum later(int v, std::size_t k) const {
+    return l_.with_stored(at(l_.execution(l_.node(v).op, kFirstSeen))).reads[k];
   }
 
   /// What node v reads of the node of `s` in iteration j: an execution of that iteration, or what
@@ -353,8 +401,8 @@ class Peeler {
   /// Is it an execution of node u, for an iteration before the loop's first?
   void match(int u, std::int64_t j, int execution) {
     const FoldedLoop::Node& node = l_.node(u);
-    const Execution& steady = at(l_.execution(node.op, kFirstSeen));
-    Execution x = at(execution);
+    const Execution steady = l_.with_stored(at(l_.execution(node.op, kFirstSeen)));
+    Execution x = l_.with_stored(at(execution));
     if (m_.op(x.op).name != m_.op(node.op).name) return;
     std::string shape = shape_of(m_, x.op, x.names);
     if (const auto guard = guard_of_load(x); guard && steady.names.size() == 1) {
