@@ -15,10 +15,11 @@ constexpr std::size_t kMaxUndoneOps = 1'000;  // of the loop that is written
 
 }  // namespace
 
-FoldedLoop::FoldedLoop(const Module& module, int loop)
-    : m_(module), loop_(loop), r_(replay(module, loop)) {
+FoldedLoop::FoldedLoop(const Module& module, int loop, bool any_tile)
+    : m_(module), loop_(loop), any_tile_(any_tile), r_(replay(module, loop, {}, any_tile)) {
   check_loops();
   read_warps();
+  read_around();
   collect();
   check_order();
   classify_buffers();
@@ -75,6 +76,22 @@ void FoldedLoop::collect() {
   }
 }
 
+void FoldedLoop::read_around() {
+  const int inner = specialised_ == kNone ? first_loop() : specialised_;
+  int op = m_.parent(inner);
+  for (; op != kNone && m_.op(op).name == "scf.for"; op = m_.parent(op))
+    around_.insert(around_.begin(), op);
+  stands_in_loops_ = op != kNone && m_.op(op).name.ends_with(".func") &&
+                     m_.regions[twill::at(m_.op(op).regions.at(0))].blocks.size() == 1;
+}
+
+std::size_t FoldedLoop::level_of(int op) const {
+  std::size_t level = 0;
+  for (; op != kNone; op = m_.parent(op))
+    level += std::find(around_.begin(), around_.end(), m_.parent(op)) != around_.end() ? 1 : 0;
+  return level;
+}
+
 int FoldedLoop::loop_left_by(int value) const {
   const int op = m_.value(value).op;
   if (op == kNone) return kNone;
@@ -91,6 +108,8 @@ std::vector<int> FoldedLoop::behind() const {
   };
   if (specialised_ == kNone) {
     rest_of(m_.op(first_loop()).block, first_loop());
+    for (auto loop = around_.rbegin(); loop != around_.rend(); ++loop)
+      rest_of(m_.op(*loop).block, *loop);
     return ops;
   }
   const auto& regions = m_.op(specialised_).regions;
@@ -164,7 +183,7 @@ void FoldedLoop::check_order() {
   const Written first = written(r_, kBefore, kFirstSeen);
   for (int t = 0; t < r_.threads; ++t)
     for (const bool faster : {false, true}) {
-      const Replay other = replay(m_, loop_, {t, faster});
+      const Replay other = replay(m_, loop_, {t, faster}, any_tile_);
       if (const auto why = differs(one, written(other, kFirstSeen, kLastSeen), faster)) throw *why;
       if (!unordered_first_)
         unordered_first_ = differs(first, written(other, kBefore, kFirstSeen), faster);

@@ -48,8 +48,8 @@ class FoldedLoop {
     std::vector<Source> reads;  ///< per operand
   };
 
-  /// Throws CannotUndo.
-  FoldedLoop(const Module& module, int loop);
+  /// Throws CannotUndo. `any_tile`: as replay() has it.
+  FoldedLoop(const Module& module, int loop, bool any_tile = false);
 
   /// Iterations as those that stand before the loop say (peeled.hpp), not as few values carried as
   /// can be. Throws CannotUndo.
@@ -63,6 +63,12 @@ class FoldedLoop {
   int first_loop() const { return r_.loops.front().op; }
   /// The ttg.warp_specialize whose partitions the loop is in; kNone where there is none.
   int specialised() const { return specialised_; }
+  /// The loops around it up to the function, the outermost first; none where it is in partitions.
+  const std::vector<int>& around() const { return around_; }
+  /// In how many of these an op is.
+  std::size_t level_of(int op) const;
+  /// Is there nothing else around it?
+  bool stands_in_loops() const { return stands_in_loops_; }
   /// The replayed loop that a value is a result of, of whichever partition; kNone where it is none.
   int loop_left_by(int value) const;
   /// The ops behind the loops, of partitions and then of the function, each in its order.
@@ -150,6 +156,7 @@ class FoldedLoop {
   void connect();
   /// Of the default region and each partition.
   void read_warps();
+  void read_around();
   /// The sources of a node in each iteration of the window; what makes them is kept, too.
   void read_all(int v);
   /// The k-th source of an op in an iteration, that of a node by its distance.
@@ -188,11 +195,14 @@ class FoldedLoop {
 
   const Module& m_;
   const int loop_;
+  const bool any_tile_;
   const Replay r_;
   std::map<int, std::vector<int>> by_op_;  ///< executions per iteration, in the order of the text
   std::map<int, Ring> rings_;              ///< by the execution of the allocation
   std::map<int, std::set<int>> filled_;    ///< view -> writers of what is read by it
   int specialised_ = kNone;
+  std::vector<int> around_;
+  bool stands_in_loops_ = true;
   std::optional<CannotUndo> unordered_first_;
   std::vector<int> warps_;  ///< by thread; none where there are no partitions
   std::vector<Node> nodes_;

@@ -29,10 +29,18 @@ class FoldedText {
 
  private:
   using Carried = std::tuple<int, int, std::int64_t>;  // node, result, iterations back
+  using Places = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  /// Where a line goes: before the loop or behind it, beside the ops of its op's block; the body.
+  enum class Where { before, body, after };
+  /// What stands in one of the loops around it, or in the function.
+  struct Level {
+    std::string before, after;
+    Places before_places, after_places;
+  };
 
   std::string unique(std::string name);
   std::string name_of(int value) const { return std::string(m_.value(value).name); }
-  void line(std::string& text, const std::string& content, int op);
+  void line(Where where, const std::string& content, int op);
   void line_in_body(const std::string& text, int op);
 
   // Before the loop.
@@ -65,8 +73,8 @@ class FoldedText {
   /// An op whose buffer stands for its result: a copy, a store into a ring.
   bool is_filler(const Operation& op) const;
   int filled(const Operation& op) const;
-  /// What a copy into a buffer brings, written into `text` as a tile: its name and its type.
-  std::pair<std::string, std::string> loaded(std::string& text, int index, const std::string& base,
+  /// What a copy into a buffer brings, written as a tile: its name and its type.
+  std::pair<std::string, std::string> loaded(Where where, int index, const std::string& base,
                                              const std::map<int, std::string>& names,
                                              int execution);
   std::string product(const Operation& op, const std::map<int, std::string>& names) const;
@@ -133,8 +141,18 @@ class FoldedText {
   std::string before_text(int value, int user);
   /// The upper bound, with the iterations that stand before the loop.
   std::string end(const Datum& bound, int name);
-  /// The text behind the loop, with the names of the loop's results.
-  std::string with_left_names() const;
+  /// A text behind the loop, with the names of the loop's results.
+  std::string with_left_names(std::string text) const;
+  // Loops around it: folded_text_levels.cpp.
+  Level& level_of(int op) { return levels_[l_.level_of(op)]; }
+  /// A variable of a loop around it, by name; it is kept.
+  std::optional<std::string> outer_variable(int value);
+  /// Likewise what such a loop leaves.
+  std::optional<std::string> outer_result(int value);
+  /// What is needed for the variables that are kept is written behind the loop.
+  void write_yields();
+  void begin_outer(Undone& result, std::string& text, std::size_t outer);
+  void end_outer(Undone& result, std::string& text, std::size_t outer);
 
   const FoldedLoop& l_;
   const Module& m_;
@@ -143,8 +161,16 @@ class FoldedText {
   const Peeled* peeled_;
   int chain_ = 0;
   std::set<std::string> used_;
-  std::string before_, body_, after_, variable_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> before_places_, body_places_, after_places_;
+  std::string body_, variable_;
+  Places body_places_;
+  std::vector<Level> levels_;  ///< the function, and then the loops around it
+  /// Of a loop around it: its variable, what it carries by index, and what is yielded for that.
+  struct Outer {
+    std::string variable;
+    std::map<int, std::string> arguments, results, yields;
+  };
+  std::vector<Outer> outers_;
+  std::set<int> behind_;  ///< ops
   std::map<std::pair<std::int64_t, int>, std::string> constants_;
   std::map<int, std::string> arguments_, outer_, collapsed_;
   std::map<std::pair<int, int>, std::string> made_, results_;

@@ -23,7 +23,7 @@ std::string FoldedText::first(int node, int result, std::int64_t distance,
   const int loop = l_.first_loop();
   if (peeled_ == nullptr) {
     std::string name = "%" + unique("first");
-    line(before_, "    " + name + " = ub.poison : " + type, loop);
+    line(Where::before, "    " + name + " = ub.poison : " + type, loop);
     return name;
   }
   const std::int64_t iteration = -distance - peeled_->ahead[twill::at(node)];
@@ -74,7 +74,7 @@ std::string FoldedText::end(const Datum& bound, int name) {
   const std::string text = text_of(bound, name, loop);
   std::string result = "%" + unique("end");
   const std::string more = constant(added, type.bits);
-  line(before_,
+  line(Where::before,
        "    " + result + " = arith.addi " + text + ", " + more + " : " + std::string(type.text),
        loop);
   return result;
@@ -150,7 +150,7 @@ std::string FoldedText::earlier(const std::string& number, const Linear& by,
     std::string subtracted;
     if (type.kind == TypeKind::tensor) {
       subtracted = "%" + unique("less");
-      line(before_,
+      line(Where::before,
            "    " + subtracted + " = arith.constant dense<" + std::to_string(less) +
                "> : " + std::string(type.text),
            op);
@@ -206,13 +206,14 @@ std::string FoldedText::filled_before(int execution, int value) {
   if (writer == kNone || !is_filler(m_.op(l_.at(writer).op)))
     cannot_undo(made, "what its buffer is filled with is not known");
   const std::string base = name_of(value);
-  const auto [tile, type] = loaded(before_, l_.at(writer).op, base, names_before(writer), writer);
+  const auto [tile, type] =
+      loaded(Where::before, l_.at(writer).op, base, names_before(writer), writer);
   std::string& name = made_[{execution, value}];
   name = "%" + unique(base);
-  line(before_,
+  line(Where::before,
        "    " + name + " = ttg.local_alloc " + tile + " : (" + type + ") -> " +
            std::string(l_.type(value)->text),
-       made);
+       l_.at(writer).op);
   return name;
 }
 
@@ -231,7 +232,7 @@ void FoldedText::fill_tensor_memory(int buffer, const std::string& name, int val
   if (tile == kNone || (c != OpClass::tmem_store && c != OpClass::tmem_alloc))
     cannot_undo(x.op, "what it leaves in tensor memory before the loop is not known");
   const std::string text = names_before(writer == kNone ? buffer : writer).at(tile);
-  line(before_,
+  line(Where::before,
        "    ttng.tmem_store " + text + ", " + name + ", " + constant(1, 1) + " : " +
            std::string(l_.type(tile)->text) + " -> " + std::string(l_.type(value)->text),
        x.op);
@@ -264,7 +265,7 @@ void FoldedText::write_before_reading(int execution) {
       for (const int value : op.operands)
         if (!product && l_.is_kind(value, TypeKind::token))
           text = without_token(text, name_of(value));
-      line(before_, "    " + text, writer.op);
+      line(Where::before, "    " + text, writer.op);
     }
   }
 }
@@ -302,8 +303,9 @@ std::string FoldedText::before_text(int value, int user) {
     const Value& v = m_.value(value);
     if (v.op == kNone) {
       const auto found = arguments_.find(value);
-      if (found == arguments_.end()) break;
-      return found->second;
+      if (found != arguments_.end()) return found->second;
+      if (const auto variable = outer_variable(value)) return *variable;
+      break;
     }
     const Operation& op = m_.op(v.op);
     if (class_of(op) == OpClass::transparent && op.operands.size() == op.results.size()) {
@@ -387,11 +389,20 @@ std::string FoldedText::after_text(int value, int user) {
                                               std::string(l_.type(held_.at(value))->text));
     std::string& name = left_[value];
     name = "%" + unique(name_of(value));
-    line(after_,
+    line(Where::after,
          "    " + name + " = ttg.local_alloc " + tile + " : (" + type + ") -> " +
              std::string(l_.type(value)->text),
          user);
     return name;
+  }
+  if (const auto result = outer_result(value)) return *result;
+  if (const int made = m_.value(value).op; made != kNone && behind_.count(made) != 0) {
+    if (++chain_ > kMostNames) cannot_undo(user, "it is the end of too long a chain of ops");
+    write_after_op(made);  // it was not needed before
+    --chain_;
+    if (left_.count(value) == 0 && same_.count(value) == 0)
+      cannot_undo(user, "where what it reads comes from is not known");
+    return after_text(value, user);
   }
   if (const int loop = l_.loop_left_by(value); loop != kNone)
     return left(loop, twill::at(m_.value(value).index), user);
@@ -435,10 +446,18 @@ std::set<int> FoldedText::needed_behind() const {
 }
 
 void FoldedText::write_after() {
-  find_befores();
   const std::set<int> needed = needed_behind();
-  for (const int op : l_.behind())
+  const std::vector<int> behind = l_.behind();
+  behind_.insert(behind.begin(), behind.end());
+  std::size_t level = l_.around().size();
+  for (const int op : behind) {
+    if (l_.level_of(op) != level) {  // what a buffer has there is that of some tile
+      held_.clear();
+      brought_.clear();
+      level = l_.level_of(op);
+    }
     if (needed.count(op) != 0) write_after_op(op);
+  }
 }
 
 /// A copy from shared memory is a store of the tile that lies there.
@@ -517,8 +536,8 @@ void FoldedText::store_after(int index) {
   }
   if (tile == kNone) cannot_undo(index, "the tile that it copies behind the loop is not known");
   const std::string text = after_text(tile, index);
-  line(after_, "    " + descriptor_store(index, names, text, std::string(l_.type(tile)->text)),
-       index);
+  line(Where::after,
+       "    " + descriptor_store(index, names, text, std::string(l_.type(tile)->text)), index);
 }
 
 /// The results of a branch with the last iteration are what the whole loop leaves.
@@ -578,7 +597,7 @@ void FoldedText::write_after_op(int index) {
       if (!l_.drops(value) && !l_.is_kind(value, TypeKind::memdesc))
         names[value] = after_text(value, index);
     hold(filled(op));
-    brought_[filled(op)] = loaded(after_, index, name_of(filled(op)), names, kNone);
+    brought_[filled(op)] = loaded(Where::after, index, name_of(filled(op)), names, kNone);
     return;
   }
   if (c == OpClass::control || c == OpClass::unknown || c == OpClass::copy ||
@@ -596,12 +615,12 @@ void FoldedText::write_after_op(int index) {
     results += (results.empty() ? "" : ", ") + left_[value];
   }
   const auto lines = std::count(text.begin(), text.end(), '\n');
-  line(after_, "    " + (results.empty() ? text : results + " = " + text), index);
-  for (std::int64_t k = 0; k < lines; ++k) after_places_.push_back(after_places_.back());
+  line(Where::after, "    " + (results.empty() ? text : results + " = " + text), index);
+  Places& places = levels_.size() == 1 ? levels_[0].after_places : level_of(index).after_places;
+  for (std::int64_t k = 0; k < lines; ++k) places.push_back(places.back());
 }
 
-std::string FoldedText::with_left_names() const {
-  std::string text = after_;
+std::string FoldedText::with_left_names(std::string text) const {
   for (const auto& [key, name] : left_names_) {
     const auto& [node, result, distance] = key;
     const std::string mark = mark_of(node, result, distance);

@@ -51,17 +51,19 @@ class Peeler {
 
   void check_function() const {
     const int specialised = l_.specialised();
-    const int around = specialised == kNone ? l_.first_loop() : specialised;
-    const int function = m_.parent(around);
     const auto stands_there = [&](const ReplayedLoop& loop) {
-      return specialised == kNone ? loop.op == around : m_.parent(loop.op) == specialised;
+      return specialised == kNone ? loop.op == l_.first_loop() : m_.parent(loop.op) == specialised;
     };
-    if (function == kNone || !m_.op(function).name.ends_with(".func") ||
-        m_.regions[twill::at(m_.op(function).regions.at(0))].blocks.size() != 1 ||
-        (specialised == kNone && r_.threads != 1) ||
+    if (!l_.stands_in_loops() || (specialised == kNone && r_.threads != 1) ||
         !std::all_of(r_.loops.begin(), r_.loops.end(), stands_there))
-      cannot_undo(l_.first_loop(), "the loop is in a loop, or behind a branch");
+      cannot_undo(l_.first_loop(), "the loop is behind a branch, or in a loop of another kind");
+    if (specialised != kNone && !l_.around().empty())
+      cannot_undo(l_.first_loop(), "its partitions are in a loop");
+    int function = l_.first_loop();
+    while (m_.parent(function) != kNone && !m_.op(function).name.ends_with(".func"))
+      function = m_.parent(function);
     check_around(function);
+    check_outer(function);
     if (const auto& why = l_.unordered_first()) throw *why;
     for (const Execution& x : r_.executions)
       for (const BufferUse& use : x.buffers)
@@ -70,6 +72,38 @@ class Peeler {
     for (const int branch : r_.assumed_branches)
       if (!only_waits(m_, branch))
         cannot_undo(branch, "whether it is taken depends on how long the loop is");
+  }
+
+  bool is_in(int op, int around) const {
+    while (op != kNone && op != around) op = m_.parent(op);
+    return op == around;
+  }
+
+  /// In loops around it the first iteration was replayed: each must find what that found. So
+  /// barriers are made in each, and what is read in buffers is written in each, or never.
+  void check_outer(int function) const {
+    const std::size_t depth = l_.around().size();
+    if (depth == 0) return;
+    std::map<int, std::size_t> deepest;  // buffer -> of who writes it
+    for (std::size_t k = 0; k < m_.ops.size(); ++k)
+      if (const int op = static_cast<int>(k);
+          m_.op(op).name == "ttng.init_barrier" && is_in(op, function) && l_.level_of(op) != depth)
+        cannot_undo(op, "a barrier is kept from tile to tile");
+    for (const Execution& x : r_.executions)
+      for (const BufferUse& use : x.buffers)
+        if (use.writes) {
+          std::size_t& level = deepest[use.buffer];
+          level = std::max(level, l_.level_of(x.op));
+        }
+    for (const Execution& x : r_.executions)
+      for (const BufferUse& use : x.buffers) {
+        const auto found = deepest.find(use.buffer);
+        if (!use.reads || found == deepest.end()) continue;
+        const std::size_t made =
+            l_.level_of(use.before == kNone ? at(use.buffer).op : at(use.before).op);
+        if (made < found->second)
+          cannot_undo(x.op, "it reads what a tile before may have left in its buffer");
+      }
   }
 
   /// What is executed before the loop, and behind it in partitions, must not do what would be lost.
@@ -451,6 +485,8 @@ class Peeler {
         const auto found = matched_.find({static_cast<int>(u), -1 - p});
         if (found == matched_.end()) break;
         out_.executions.insert(found->second);
+        if (l_.level_of(at(found->second).op) != l_.around().size())
+          cannot_undo(at(found->second).op, "a first iteration stands before the loop around it");
       }
       if (p > kMostAhead) cannot_undo(l_.nodes()[u].op, "it is too many iterations ahead");
       out_.ahead.push_back(p);

@@ -24,6 +24,8 @@ bool may_repeat(OpClass c) {
 }  // namespace
 
 Undone FoldedText::write() {
+  levels_.resize((peeled_ == nullptr ? 0 : l_.around().size()) + 1);
+  outers_.resize(levels_.size() - 1);
   std::string text = header();
   Undone result;
   const ReplayedLoop& loop = r_.loops.front();
@@ -38,6 +40,7 @@ Undone FoldedText::write() {
   for (std::size_t k = 0; k < 3; ++k)
     bounds.push_back(text_of(loop.bounds[k], loop_op.operands[k], loop.op));
   if (peeled_ != nullptr) {
+    find_befores();
     bounds[1] = end(loop.bounds[1], loop_op.operands[1]);
     find_recurring();
     find_staging();
@@ -48,6 +51,7 @@ Undone FoldedText::write() {
     if (peeled_ == nullptr || peeled_->even.count(v) == 0) write_node(v);
   if (peeled_ != nullptr) {
     write_after();
+    write_yields();
     for (bool more = true; more;) {
       more = false;
       for (const auto& [key, names] : std::map(carried_))
@@ -87,17 +91,21 @@ Undone FoldedText::write() {
   head += "scf.for " + variable_ + " = " + bounds[0] + " to " + bounds[1] + " step " + bounds[2];
   if (!types.empty()) head += " iter_args(" + inits + ") -> (" + types + ")";
   head += " : " + kind + " {";
-  const auto append = [&](const std::vector<std::pair<std::uint32_t, std::uint32_t>>& places) {
+  const auto append = [&](const Places& places) {
     result.places.insert(result.places.end(), places.begin(), places.end());
   };
-  append(before_places_);
+  for (std::size_t outer = 0; outer < outers_.size(); ++outer) begin_outer(result, text, outer);
+  append(levels_.back().before_places);
+  text += levels_.back().before;
   append({place});
   append(body_places_);
-  text += before_ + head + "\n" + body_ + "      scf.yield";
+  text += head + "\n" + body_ + "      scf.yield";
   if (!types.empty()) text += " " + yields + " : " + types;
-  text += "\n    }\n" + with_left_names() + "    tt.return\n  }\n}\n";
+  text += "\n    }\n" + with_left_names(levels_.back().after);
   append({place, place});
-  append(after_places_);
+  append(levels_.back().after_places);
+  for (std::size_t outer = outers_.size(); outer-- > 0;) end_outer(result, text, outer);
+  text += "    tt.return\n  }\n}\n";
   append({place, place, place});
   result.text = std::move(text);
   result.whole = peeled_ != nullptr;
@@ -112,9 +120,11 @@ std::string FoldedText::unique(std::string name) {
   return result;
 }
 
-void FoldedText::line(std::string& text, const std::string& content, int op) {
-  text += content + "\n";
-  (&text == &after_ ? after_places_ : before_places_)
+void FoldedText::line(Where where, const std::string& content, int op) {
+  if (where == Where::body) return line_in_body(content, op);
+  Level& level = levels_.size() == 1 ? levels_[0] : level_of(op);
+  (where == Where::before ? level.before : level.after) += content + "\n";
+  (where == Where::before ? level.before_places : level.after_places)
       .emplace_back(m_.op(op).line, m_.op(op).column);
 }
 
@@ -126,7 +136,9 @@ std::string FoldedText::constant(std::int64_t number, int bits) {
                                  (number < 0 ? "m" : "") + "_i" + std::to_string(bits));
     const std::string value = bits == 1 ? (number != 0 ? "true" : "false")
                                         : std::to_string(number) + " : i" + std::to_string(bits);
-    line(before_, "    " + found->second + " = arith.constant " + value, l_.first_loop());
+    levels_[0].before += "    " + found->second + " = arith.constant " + value + "\n";
+    const Operation& loop = m_.op(l_.first_loop());
+    levels_[0].before_places.emplace_back(loop.line, loop.column);
   }
   return found->second;
 }
@@ -142,11 +154,12 @@ std::string FoldedText::text_of(const Datum& datum, int name, int op) {
   if (datum.made == kNone) {
     const auto found = arguments_.find(datum.value);
     if (found == arguments_.end()) {
+      if (const auto variable = outer_variable(datum.value)) return *variable;
       // The variable of a loop around it: any number.
       const auto [made, fresh] = outer_.try_emplace(datum.value, "");
       if (fresh) {
         made->second = "%" + unique(name_of(datum.value));
-        line(before_, "    " + made->second + " = tt.get_program_id x : i32", op);
+        line(Where::before, "    " + made->second + " = tt.get_program_id x : i32", op);
       }
       return made->second;
     }
@@ -183,7 +196,7 @@ std::string FoldedText::before(int execution, int value) {
   if (loops) {  // what they come to is known to nobody
     results.clear();
     for (const int result : op.results)
-      line(before_,
+      line(Where::before,
            l_.on_module_warps("    " + made_[{execution, result}] +
                                   " = \"twill.before\"() : () -> " +
                                   std::string(l_.type(result)->text),
@@ -195,7 +208,7 @@ std::string FoldedText::before(int execution, int value) {
     for (const BufferUse& use : x.buffers)
       if (type != nullptr && type->kind == TypeKind::memdesc) {
         const int ring = m_.op(l_.at(use.buffer).op).results.at(0);
-        line(before_,
+        line(Where::before,
              "    " + made_.at({execution, value}) + " = ttg.memdesc_index " +
                  before(use.buffer, ring) + "[" + constant(use.slot, 32) +
                  "] : " + std::string(l_.type(ring)->text) + " -> " + std::string(type->text),
@@ -203,7 +216,7 @@ std::string FoldedText::before(int execution, int value) {
         break;
       }
   } else {
-    line(before_,
+    line(Where::before,
          "    " + results + " = " + l_.on_module_warps(op_text(m_, x.op, names), execution), x.op);
   }
   return made_.at({execution, value});
@@ -215,7 +228,7 @@ std::string FoldedText::collapsed(int buffer, int name) {
   if (fresh) {
     const int op = buffer < kNone ? kNone - 1 - buffer : l_.at(buffer).op;
     found->second = "%" + unique(name_of(m_.op(op).results[0]));
-    line(before_,
+    line(Where::before,
          "    " + found->second + " = ttng.tmem_alloc : () -> " + std::string(l_.type(name)->text),
          op);
     if (peeled_ != nullptr) fill_tensor_memory(buffer, found->second, name);
@@ -399,7 +412,7 @@ void FoldedText::write_filler(int v, const std::map<int, std::string>& names) {
   const int execution = l_.execution(index, kFirstSeen);
   if (const Execution& x = l_.at(execution); !x.buffers.empty())
     base = name_of(m_.op(l_.at(x.buffers.front().buffer).op).results[0]);
-  const auto [tile, tile_type] = loaded(body_, index, base, names, execution);
+  const auto [tile, tile_type] = loaded(Where::body, index, base, names, execution);
   std::string& name = results_[{v, 0}];
   name = "%" + unique(base);
   line_in_body(name + " = ttg.local_alloc " + tile + " : (" + tile_type + ") -> " +
@@ -407,17 +420,14 @@ void FoldedText::write_filler(int v, const std::map<int, std::string>& names) {
                index);
 }
 
-std::pair<std::string, std::string> FoldedText::loaded(std::string& text, int index,
+std::pair<std::string, std::string> FoldedText::loaded(Where where, int index,
                                                        const std::string& base,
                                                        const std::map<int, std::string>& names,
                                                        int execution) {
   const Operation& op = m_.op(index);
   const Type* buffer = l_.type(filled(op));
   const auto write = [&](const std::string& content) {
-    if (&text == &body_)
-      line_in_body(content, index);
-    else
-      line(text, "    " + content, index);
+    line(where, (where == Where::body ? "" : "    ") + content, index);
   };
   const auto on = [&](const std::string& types) {  // of no execution: on the function's warps
     return execution == kNone ? types : l_.on_module_warps(types, execution);
@@ -547,8 +557,8 @@ Undone undo_schedule(const Module& module, int loop) {
   const FoldedLoop folded(module, loop);
   CannotUndo reason;
   try {
-    const Peeled peeled = find_peeled(folded);
-    FoldedLoop again = folded;
+    FoldedLoop again = folded.around().empty() ? folded : FoldedLoop(module, loop, true);
+    const Peeled peeled = find_peeled(again);
     again.take(peeled);
     return FoldedText(again, loop, &peeled).write();
   } catch (const CannotUndo& why) {
