@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -90,6 +91,11 @@ class FoldedText {
   std::optional<Part> part_of(int v, std::size_t k) const;
   void find_cut_products();
   void write_whole_product(int v, const std::vector<int>& chain);
+
+  // Numbers that a loop loads: folded_scalars.cpp.
+  std::optional<int> read_of(int v, std::size_t k, std::string_view name) const;
+  void find_scalars();
+  void write_scalar(int v, int pointers);
 
   // The function around it.
   /// What a carried value begins with, so many iterations back.
@@ -189,7 +195,8 @@ class FoldedText {
   std::set<int> memory_written_;                                 ///< executions before the loop
   std::set<int> staging_;                                        ///< nodes
   std::map<int, std::vector<int>> whole_products_;  ///< last product of a chain -> the chain
-  std::set<int> joined_;                            ///< nodes of chains that are not written
+  std::map<int, int> scalars_;  ///< a number that is loaded -> the splat of its pointer
+  std::set<int> joined_;        ///< nodes of chains that are not written
   // Behind the loop.
   std::map<int, int> executed_;      ///< op before the loop -> execution
   std::map<int, std::string> left_;  ///< values behind the loop

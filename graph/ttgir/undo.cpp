@@ -45,6 +45,7 @@ Undone FoldedText::write() {
     find_recurring();
     find_staging();
     find_cut_products();
+    find_scalars();
   }
   // (Numbers are written where they are asked for.)
   for (const int v : l_.order())
@@ -293,6 +294,8 @@ void FoldedText::write_node(int v) {
   if (joined_.count(v) != 0) return;
   if (const auto chain = whole_products_.find(v); chain != whole_products_.end())
     return write_whole_product(v, chain->second);
+  if (const auto scalar = scalars_.find(v); scalar != scalars_.end())
+    return write_scalar(v, scalar->second);
   if (is_set(v)) return;  // (written where it is asked for)
   if (const auto mask = without_guard(v)) {
     results_[{v, 0}] = *mask;
