@@ -53,6 +53,7 @@ class FoldedText {
   std::string before(int execution, int value);
   /// A buffer in the place of a ring of tensor memory.
   std::string collapsed(int buffer, int name);
+  std::string named_memory(int buffer, int name);
   /// Buffers from before the loop that nothing in it uses and something after it does.
   std::int64_t resident() const;
   /// Is a buffer, under any name, used by an op that was not executed up to the loop or in it?
@@ -114,8 +115,15 @@ class FoldedText {
   /// A buffer of before the loop with what it has been filled with.
   std::string filled_before(int execution, int value);
   std::map<int, std::string> names_before(int execution);
+  // What stands in tensor memory before it: folded_text_memory.cpp.
+  /// The loop before ours that an execution is in, the outermost; kNone where it is in none.
+  int passed_loop(int execution) const;
   void fill_tensor_memory(int buffer, const std::string& name, int value);
+  /// What is written into tensor memory before an op before the loop reads it there.
   void write_before_reading(int execution);
+  /// All that is written into some buffers up to an execution.
+  void write_memory(int until, std::set<int> buffers);
+  void write_to_memory(int execution);
   void find_befores();
   std::set<int> needed_behind() const;
   void write_after();
@@ -149,6 +157,22 @@ class FoldedText {
   std::string end(const Datum& bound, int name);
   /// A text behind the loop, with the names of the loop's results.
   std::string with_left_names(std::string text) const;
+  // Other loops of the function: folded_text_loops.cpp.
+  /// What an op, and ops in it, read from around it.
+  std::vector<int> read_by(int index) const;
+  /// Names within other loops are no names for anything else.
+  void reserve_names();
+  /// The buffer that a value is a view of.
+  int root_of(int value) const;
+  /// Buffers made behind the loop that other loops there use.
+  void find_kept(const std::vector<int>& behind);
+  /// Is an op behind the loop written as it stands?
+  bool is_kept(int index) const;
+  void write_kept(int index);
+  void write_loop_before(int execution);
+  /// What is stored before the loop, and in between what is loaded there, in that order.
+  void write_stores_before();
+
   // Loops around it: folded_text_levels.cpp.
   Level& level_of(int op) { return levels_[l_.level_of(op)]; }
   /// A variable of a loop around it, by name; it is kept.
@@ -177,6 +201,7 @@ class FoldedText {
   };
   std::vector<Outer> outers_;
   std::set<int> behind_;  ///< ops
+  std::set<int> kept_;    ///< buffers
   std::map<std::pair<std::int64_t, int>, std::string> constants_;
   std::map<int, std::string> arguments_, outer_, collapsed_;
   std::map<std::pair<int, int>, std::string> made_, results_;
@@ -192,6 +217,7 @@ class FoldedText {
   std::map<std::pair<std::string, std::int64_t>, std::string> earlier_;
   std::map<std::pair<int, std::int64_t>, std::string> numbers_;  ///< node, iterations before
   std::set<int> recurs_;                                         ///< nodes
+  std::set<int> filled_;                                         ///< buffers of tensor memory
   std::set<int> memory_written_;                                 ///< executions before the loop
   std::set<int> staging_;                                        ///< nodes
   std::map<int, std::vector<int>> whole_products_;  ///< last product of a chain -> the chain

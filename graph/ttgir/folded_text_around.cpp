@@ -217,59 +217,6 @@ std::string FoldedText::filled_before(int execution, int value) {
   return name;
 }
 
-void FoldedText::fill_tensor_memory(int buffer, const std::string& name, int value) {
-  if (buffer < kNone) return;  // made in the loop
-  int writer = kNone;
-  for (std::size_t e = 0; e < r_.executions.size(); ++e)
-    for (const BufferUse& use : r_.executions[e].buffers)
-      if (use.buffer == buffer && use.writes && !of_loop(r_.executions[e]) &&
-          peeled_->executions.count(static_cast<int>(e)) == 0)
-        writer = static_cast<int>(e);
-  const Execution& x = l_.at(writer == kNone ? buffer : writer);
-  const int tile = operand_tile(m_.op(x.op));
-  if (writer == kNone && tile == kNone) return;  // nothing is in it
-  const OpClass c = class_of(m_.op(x.op));
-  if (tile == kNone || (c != OpClass::tmem_store && c != OpClass::tmem_alloc))
-    cannot_undo(x.op, "what it leaves in tensor memory before the loop is not known");
-  const std::string text = names_before(writer == kNone ? buffer : writer).at(tile);
-  line(Where::before,
-       "    ttng.tmem_store " + text + ", " + name + ", " + constant(1, 1) + " : " +
-           std::string(l_.type(tile)->text) + " -> " + std::string(l_.type(value)->text),
-       x.op);
-}
-
-/// What is written into tensor memory before an op before the loop reads it there.
-void FoldedText::write_before_reading(int execution) {
-  const Execution& x = l_.at(execution);
-  for (const BufferUse& read : x.buffers) {
-    if (!read.reads) continue;
-    if (l_.is_ring(read.buffer))
-      cannot_undo(x.op, "it reads a buffer before the loop that the loop uses, too");
-    for (int e = 0; e < execution; ++e) {
-      const Execution& writer = l_.at(e);
-      const Operation& op = m_.op(writer.op);
-      const auto writes = [&](const BufferUse& use) {
-        return use.writes && use.buffer == read.buffer && use.slot == read.slot;
-      };
-      if (std::none_of(writer.buffers.begin(), writer.buffers.end(), writes)) continue;
-      const bool product = is_tensor_memory_mma(op);
-      if (of_loop(writer) || (!product && class_of(op) != OpClass::tmem_store))
-        cannot_undo(writer.op, "what it leaves for what is read before the loop is not known");
-      if (!memory_written_.insert(e).second) continue;
-      if (product) write_before_reading(e);  // what it adds to
-      std::map<int, std::string> names;
-      for (std::size_t k = 0; k < writer.reads.size(); ++k)
-        if (!l_.drops(writer.names[k]))
-          names[writer.names[k]] = text_of(writer.reads[k], writer.names[k], writer.op);
-      std::string text = product ? this->product(op, names) : op_text(m_, writer.op, names);
-      for (const int value : op.operands)
-        if (!product && l_.is_kind(value, TypeKind::token))
-          text = without_token(text, name_of(value));
-      line(Where::before, "    " + text, writer.op);
-    }
-  }
-}
-
 /// Numbers that are made of themselves, of earlier iterations.
 void FoldedText::find_recurring() {
   for (const auto& [u, by] : peeled_->even) {
@@ -426,6 +373,11 @@ std::set<int> FoldedText::needed_behind() const {
   for (auto index = behind.rbegin(); index != behind.rend(); ++index) {
     const Operation& op = m_.op(*index);
     const OpClass c = class_of(op);
+    if (is_kept(*index)) {
+      needed.insert(*index);
+      for (const int value : read_by(*index)) values.insert(l_.through(value));
+      continue;
+    }
     if (c == OpClass::synchronise || c == OpClass::terminator || only_waits(m_, *index)) continue;
     if (!op.results.empty() && is_barrier_buffer(m_, op.results[0])) continue;
     const bool computes = c == OpClass::replicated || c == OpClass::elementwise ||
@@ -446,9 +398,10 @@ std::set<int> FoldedText::needed_behind() const {
 }
 
 void FoldedText::write_after() {
-  const std::set<int> needed = needed_behind();
   const std::vector<int> behind = l_.behind();
   behind_.insert(behind.begin(), behind.end());
+  find_kept(behind);
+  const std::set<int> needed = needed_behind();
   std::size_t level = l_.around().size();
   for (const int op : behind) {
     if (l_.level_of(op) != level) {  // what a buffer has there is that of some tile
@@ -564,6 +517,7 @@ void FoldedText::last_iteration(int index) {
 void FoldedText::write_after_op(int index) {
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
+  if (is_kept(index)) return write_kept(index);
   if (c == OpClass::terminator || c == OpClass::synchronise || only_waits(m_, index)) return;
   if (peeled_->last.branches.count(index) != 0) return last_iteration(index);
   if (c == OpClass::transparent) {
@@ -614,10 +568,7 @@ void FoldedText::write_after_op(int index) {
     left_[value] = "%" + unique(name_of(value));
     results += (results.empty() ? "" : ", ") + left_[value];
   }
-  const auto lines = std::count(text.begin(), text.end(), '\n');
   line(Where::after, "    " + (results.empty() ? text : results + " = " + text), index);
-  Places& places = levels_.size() == 1 ? levels_[0].after_places : level_of(index).after_places;
-  for (std::int64_t k = 0; k < lines; ++k) places.push_back(places.back());
 }
 
 std::string FoldedText::with_left_names(std::string text) const {

@@ -49,7 +49,7 @@ class Peeler {
  private:
   const Execution& at(int execution) const { return l_.at(execution); }
 
-  void check_function() const {
+  void check_function() {
     const int specialised = l_.specialised();
     const auto stands_there = [&](const ReplayedLoop& loop) {
       return specialised == kNone ? loop.op == l_.first_loop() : m_.parent(loop.op) == specialised;
@@ -108,7 +108,7 @@ class Peeler {
 
   /// What is executed before the loop, and behind it in partitions, must not do what would be lost.
   /// (In regions too: what is in them was not executed one by one.)
-  void check_around(int function) const {
+  void check_around(int function) {
     std::set<int> loops, behind;
     for (const ReplayedLoop& loop : r_.loops) loops.insert(loop.op);
     for (const int op : l_.behind()) behind.insert(op);
@@ -130,10 +130,26 @@ class Peeler {
         continue;
       }
       const OpClass c = class_of(op);
+      if (c == OpClass::store && l_.specialised() == kNone) {
+        if (const int whole = stands_alone(index, function); whole != kNone) {
+          out_.stores.insert(whole);
+          continue;
+        }
+      }
       if (c == OpClass::store || op.name == "tt.call" || op.name == "ttg.warp_specialize" ||
           (c == OpClass::unknown && op.results.empty()))
         cannot_undo(index, "what it does before the loop would be lost");
     }
+  }
+
+  /// The op beside those of the function, or of a loop around ours, that an op is or is in, where
+  /// it has been executed as one.
+  int stands_alone(int op, int function) const {
+    for (; op != kNone && m_.parent(op) != function; op = m_.parent(op))
+      if (std::find(l_.around().begin(), l_.around().end(), m_.parent(op)) != l_.around().end())
+        break;
+    const auto is_it = [&](const Execution& x) { return x.op == op; };
+    return std::count_if(r_.executions.begin(), r_.executions.end(), is_it) == 1 ? op : kNone;
   }
 
   /// Does an op do more than order others, make values of registers and leave them in buffers?

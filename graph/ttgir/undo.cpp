@@ -6,9 +6,12 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "graph/ttgir/folded_text.hpp"
+#include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/op_text.hpp"
+#include "graph/ttgir/parser.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -24,6 +27,7 @@ bool may_repeat(OpClass c) {
 }  // namespace
 
 Undone FoldedText::write() {
+  if (peeled_ != nullptr) reserve_names();
   levels_.resize((peeled_ == nullptr ? 0 : l_.around().size()) + 1);
   outers_.resize(levels_.size() - 1);
   std::string text = header();
@@ -41,6 +45,7 @@ Undone FoldedText::write() {
     bounds.push_back(text_of(loop.bounds[k], loop_op.operands[k], loop.op));
   if (peeled_ != nullptr) {
     find_befores();
+    write_stores_before();
     bounds[1] = end(loop.bounds[1], loop_op.operands[1]);
     find_recurring();
     find_staging();
@@ -125,8 +130,9 @@ void FoldedText::line(Where where, const std::string& content, int op) {
   if (where == Where::body) return line_in_body(content, op);
   Level& level = levels_.size() == 1 ? levels_[0] : level_of(op);
   (where == Where::before ? level.before : level.after) += content + "\n";
-  (where == Where::before ? level.before_places : level.after_places)
-      .emplace_back(m_.op(op).line, m_.op(op).column);
+  Places& places = where == Where::before ? level.before_places : level.after_places;
+  const auto lines = 1 + std::count(content.begin(), content.end(), '\n');
+  places.insert(places.end(), static_cast<std::size_t>(lines), {m_.op(op).line, m_.op(op).column});
 }
 
 /// A constant, defined before the loop.
@@ -177,6 +183,15 @@ std::string FoldedText::before(int execution, int value) {
   const Operation& op = m_.op(x.op);
   const bool loops = op.name.starts_with("scf.") || op.name == "ttg.warp_specialize";
   if (peeled_ != nullptr) {
+    if (passed_loop(execution) != kNone)
+      cannot_undo(x.op, "another loop's iterations are not its own");
+    if (op.name == "ttng.tmem_alloc" && operand_tile(op) == kNone &&
+        l_.type(value)->shape.size() == 2)
+      return named_memory(execution, value);
+    if (op.name == "scf.for" || op.name == "scf.if") {
+      write_loop_before(execution);
+      return made_.at({execution, value});
+    }
     if (loops) cannot_undo(x.op, "what it comes to is read in the loop or behind it");
     if (class_of(op) == OpClass::tmem_load) write_before_reading(execution);
     if (class_of(op) == OpClass::local_alloc && operand_tile(op) == kNone)
@@ -225,6 +240,13 @@ std::string FoldedText::before(int execution, int value) {
 
 /// A buffer in the place of a ring of tensor memory.
 std::string FoldedText::collapsed(int buffer, int name) {
+  const std::string result = named_memory(buffer, name);
+  if (filled_.insert(buffer).second && peeled_ != nullptr) fill_tensor_memory(buffer, result, name);
+  return result;
+}
+
+/// The same, whatever is in it.
+std::string FoldedText::named_memory(int buffer, int name) {
   const auto [found, fresh] = collapsed_.try_emplace(buffer, "");
   if (fresh) {
     const int op = buffer < kNone ? kNone - 1 - buffer : l_.at(buffer).op;
@@ -232,7 +254,6 @@ std::string FoldedText::collapsed(int buffer, int name) {
     line(Where::before,
          "    " + found->second + " = ttng.tmem_alloc : () -> " + std::string(l_.type(name)->text),
          op);
-    if (peeled_ != nullptr) fill_tensor_memory(buffer, found->second, name);
   }
   return found->second;
 }
@@ -556,14 +577,92 @@ bool FoldedText::used_later(int buffer, const std::set<int>& executed) const {
   return false;
 }
 
+namespace {
+
+/// The loop with the function around it. Throws CannotUndo.
+Undone undo_whole(const Module& module, int loop, const FoldedLoop& folded) {
+  FoldedLoop again = folded.around().empty() ? folded : FoldedLoop(module, loop, true);
+  const Peeled peeled = find_peeled(again);
+  again.take(peeled);
+  return FoldedText(again, loop, &peeled).write();
+}
+
+/// Does a loop wait for copies or barriers, so that it has been pipelined? (One without a loop in
+/// it.)
+bool waits(const Module& m, int loop) {
+  bool found = false;
+  for (const int region : m.op(loop).regions)
+    for (const int block : m.regions[static_cast<std::size_t>(region)].blocks)
+      for (const int op : m.block(block).ops) {
+        const OpClass c = class_of(m.op(op));
+        if (m.op(op).name == "scf.for" || m.op(op).name == "scf.while") return false;
+        found = found || c == OpClass::synchronise || c == OpClass::copy ||
+                m.op(op).name == "ttg.async_wait";
+      }
+  return found;
+}
+
+/// The first loop of a function that waits; kNone where none does.
+int first_that_waits(const Module& m, const std::string& function) {
+  for (std::size_t k = 0; k < m.ops.size(); ++k) {
+    const int op = static_cast<int>(k);
+    if (m.ops[k].name == "scf.for" && m.op(function_of(m, op)).symbol == function && waits(m, op))
+      return op;
+  }
+  return kNone;
+}
+
+/// Are there other loops beside this one, and those around it?
+bool has_siblings(const Module& m, int loop) {
+  for (std::size_t k = 0; k < m.ops.size(); ++k) {
+    const int op = static_cast<int>(k);
+    if (m.ops[k].name != "scf.for" || function_of(m, op) != function_of(m, loop)) continue;
+    bool around = false;
+    for (int out = loop; out != kNone; out = m.parent(out)) around = around || out == op;
+    if (!around) return true;
+  }
+  return false;
+}
+
+constexpr int kMostTurns = 16;  // loops of a function, one after the other
+
+/// The function with each of its loops as it was, in turns: the first one that waits is undone
+/// while those behind it stay as they are. Throws CannotUndo.
+Undone undo_in_turns(const Module& module, int loop) {
+  const std::string function(module.op(function_of(module, loop)).symbol);
+  Undone result;
+  std::optional<Module> made;
+  for (int turn = 0;; ++turn) {
+    const Module& now = made ? *made : module;
+    const int next = first_that_waits(now, function);
+    if (next == kNone) break;
+    if (turn == kMostTurns) cannot_undo(loop, "the function has too many loops");
+    Undone undone;
+    try {
+      undone = undo_whole(now, next, FoldedLoop(now, next));
+    } catch (const CannotUndo& why) {
+      if (turn == 0 || why.op == kNone) throw;
+      // Its place is that in a text that nobody has seen.
+      throw CannotUndo{loop, "another loop of the function: " + why.why};
+    }
+    if (turn > 0)
+      for (auto& [line, column] : undone.places)
+        std::tie(line, column) = result.places.at(line - 1);
+    result = std::move(undone);
+    made = parse_module(result.text, module.source);
+  }
+  return result;
+}
+
+}  // namespace
+
 Undone undo_schedule(const Module& module, int loop) {
   const FoldedLoop folded(module, loop);
   CannotUndo reason;
   try {
-    FoldedLoop again = folded.around().empty() ? folded : FoldedLoop(module, loop, true);
-    const Peeled peeled = find_peeled(again);
-    again.take(peeled);
-    return FoldedText(again, loop, &peeled).write();
+    return folded.specialised() == kNone && has_siblings(module, loop)
+               ? undo_in_turns(module, loop)
+               : undo_whole(module, loop, folded);
   } catch (const CannotUndo& why) {
     reason = why;
   }

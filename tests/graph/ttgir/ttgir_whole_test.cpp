@@ -124,14 +124,21 @@ TEST_CASE("what a function stores before the loop is not lost") {
       "%zeros = arith.constant dense<0.000000e+00> : tensor<128x32xf16, #blocked>\n";
   const std::size_t at = text.rfind('\n', text.find("scf.for")) + 1;
   for (const std::string& added :
-       {zeros + store, zeros + "scf.for %z = %c0_i32 to %K step %c32_i32 : i32 {\n" + store + "}\n",
-        std::string("acme.twist %K : i32\n")}) {
+       {zeros + store,
+        zeros + "scf.for %z = %c0_i32 to %K step %c32_i32 : i32 {\n" + store + "}\n"}) {
     std::string other = text;
     other.insert(at, added);
     const Undone got = undone(other);
-    CHECK_FALSE(got.whole);
-    CHECK(got.why_alone.why.find("before the loop would be lost") != std::string::npos);
+    REQUIRE(got.whole);
+    const std::size_t loop = got.text.rfind("scf.for"), stored_at = got.text.find("tt.store");
+    CHECK(stored_at < loop);
+    CHECK(got.text.find("tt.store", loop) != std::string::npos);  // that of the original
   }
+  std::string other = text;
+  other.insert(at, "acme.twist %K : i32\n");
+  const Undone got = undone(other);
+  CHECK_FALSE(got.whole);
+  CHECK(got.why_alone.why.find("before the loop would be lost") != std::string::npos);
 }
 
 TEST_CASE("a branch that long loops do not come to is no reason to leave it out") {
