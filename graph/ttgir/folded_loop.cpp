@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <variant>
 
 #include "graph/index.hpp"
 #include "graph/ttgir/other_warps.hpp"
 #include "graph/ttgir/peeled.hpp"
+#include "graph/ttgir/successors.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -81,8 +83,30 @@ void FoldedLoop::read_around() {
   int op = m_.parent(inner);
   for (; op != kNone && m_.op(op).name == "scf.for"; op = m_.parent(op))
     around_.insert(around_.begin(), op);
-  stands_in_loops_ = op != kNone && m_.op(op).name.ends_with(".func") &&
-                     m_.regions[twill::at(m_.op(op).regions.at(0))].blocks.size() == 1;
+  const int outermost = around_.empty() ? inner : around_.front();
+  stands_in_loops_ =
+      op != kNone && m_.op(op).name.ends_with(".func") && reaches(op, m_.op(outermost).block);
+}
+
+bool FoldedLoop::reaches(int function, int block) {
+  const auto returns = [&](int one) {
+    const auto& ops = m_.block(one).ops;
+    return ops.size() == 1 && m_.op(ops[0]).name == "tt.return";
+  };
+  const auto& blocks = m_.regions[twill::at(m_.op(function).regions.at(0))].blocks;
+  int now = blocks.at(0);
+  for (std::size_t steps = 0; steps < blocks.size() && !m_.block(now).ops.empty(); ++steps) {
+    const int last = m_.block(now).ops.back();
+    const auto next = successors(m_, last);
+    const auto* to = std::get_if<std::vector<int>>(&next);
+    if (to == nullptr) return false;
+    if (now == block) return to->empty() || (to->size() == 1 && returns(to->front()));
+    if (to->size() != 2 || returns((*to)[0]) == returns((*to)[1])) return false;
+    const bool where_true = returns((*to)[0]);
+    early_returns_.emplace_back(last, where_true);
+    now = (*to)[where_true ? 1 : 0];
+  }
+  return false;
 }
 
 std::size_t FoldedLoop::level_of(int op) const {

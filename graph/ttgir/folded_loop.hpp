@@ -67,8 +67,10 @@ class FoldedLoop {
   const std::vector<int>& around() const { return around_; }
   /// In how many of these an op is.
   std::size_t level_of(int op) const;
-  /// Is there nothing else around it?
+  /// Is there nothing else around it, but that the function may return before?
   bool stands_in_loops() const { return stands_in_loops_; }
+  /// The branches with which it returns before the loop, and whether it does where that asks holds.
+  const std::vector<std::pair<int, bool>>& early_returns() const { return early_returns_; }
   /// The replayed loop that a value is a result of, of whichever partition; kNone where it is none.
   int loop_left_by(int value) const;
   /// The ops behind the loops, of partitions and then of the function, each in its order.
@@ -157,6 +159,8 @@ class FoldedLoop {
   /// Of the default region and each partition.
   void read_warps();
   void read_around();
+  /// From the function's first block to one of its own. Does it only go on to there or return?
+  bool reaches(int function, int block);
   /// The sources of a node in each iteration of the window; what makes them is kept, too.
   void read_all(int v);
   /// The k-th source of an op in an iteration, that of a node by its distance.
@@ -203,6 +207,7 @@ class FoldedLoop {
   int specialised_ = kNone;
   std::vector<int> around_;
   bool stands_in_loops_ = true;
+  std::vector<std::pair<int, bool>> early_returns_;
   std::optional<CannotUndo> unordered_first_;
   std::vector<int> warps_;  ///< by thread; none where there are no partitions
   std::vector<Node> nodes_;

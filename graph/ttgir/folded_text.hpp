@@ -170,6 +170,7 @@ class FoldedText {
   bool is_kept(int index) const;
   void write_kept(int index);
   void write_loop_before(int execution);
+  void write_early_returns();
   /// What is stored before the loop, and in between what is loaded there, in that order.
   void write_stores_before();
 
@@ -202,6 +203,7 @@ class FoldedText {
   std::vector<Outer> outers_;
   std::set<int> behind_;  ///< ops
   std::set<int> kept_;    ///< buffers
+  int blocks_ = 0;        ///< of the function, but the first
   std::map<std::pair<std::int64_t, int>, std::string> constants_;
   std::map<int, std::string> arguments_, outer_, collapsed_;
   std::map<std::pair<int, int>, std::string> made_, results_;

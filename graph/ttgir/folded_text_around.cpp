@@ -518,7 +518,9 @@ void FoldedText::write_after_op(int index) {
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
   if (is_kept(index)) return write_kept(index);
-  if (c == OpClass::terminator || c == OpClass::synchronise || only_waits(m_, index)) return;
+  if (c == OpClass::terminator || c == OpClass::synchronise || only_waits(m_, index) ||
+      op.name.starts_with("cf."))
+    return;
   if (peeled_->last.branches.count(index) != 0) return last_iteration(index);
   if (c == OpClass::transparent) {
     if (op.operands.size() == op.results.size())

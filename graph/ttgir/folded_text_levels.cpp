@@ -12,6 +12,18 @@ constexpr std::size_t kNever = static_cast<std::size_t>(-1);
 
 }  // namespace
 
+void FoldedText::write_early_returns() {
+  for (const auto& [branch, where_true] : l_.early_returns()) {
+    const std::string condition = before_text(m_.op(branch).operands.at(0), branch);
+    const std::string number = std::to_string(++blocks_);
+    const std::string leaves = "^bb" + number + "r", stays = "^bb" + number;
+    line(Where::before,
+         "    cf.cond_br " + condition + ", " + (where_true ? leaves : stays) + ", " +
+             (where_true ? stays : leaves) + "\n  " + leaves + ":\n    tt.return\n  " + stays + ":",
+         branch);
+  }
+}
+
 std::optional<std::string> FoldedText::outer_variable(int value) {
   const Value& v = m_.value(value);
   if (v.op != kNone || v.block == kNone) return std::nullopt;

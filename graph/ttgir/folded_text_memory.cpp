@@ -29,8 +29,7 @@ void FoldedText::fill_tensor_memory(int buffer, const std::string& name, int val
         writer = static_cast<int>(e);
         in_turn = in_turn || passed_loop(writer) != kNone || memory_written_.count(writer) != 0;
       }
-  if (in_turn)
-    return write_memory(static_cast<int>(r_.executions.size()), {buffer});
+  if (in_turn) return write_memory(static_cast<int>(r_.executions.size()), {buffer});
   const Execution& x = l_.at(writer == kNone ? buffer : writer);
   const int tile = operand_tile(m_.op(x.op));
   if (writer == kNone && tile == kNone) return;  // nothing is in it

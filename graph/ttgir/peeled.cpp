@@ -123,7 +123,7 @@ class Peeler {
                     (l_.specialised() != kNone && m_.parent(out) == l_.specialised() &&
                      m_.block(m_.op(out).block).region != m_.op(l_.specialised()).regions.at(0));
       }
-      if (!of_function || index == l_.specialised()) continue;
+      if (!of_function || index == l_.specialised() || op.name.starts_with("cf.")) continue;
       if (passed) {  // (Of the function's own warps that is written again.)
         if (partition && acts(index))
           cannot_undo(index, "what it does behind its partition's loop would be lost");
@@ -131,7 +131,13 @@ class Peeler {
       }
       const OpClass c = class_of(op);
       if (c == OpClass::store && l_.specialised() == kNone) {
-        if (const int whole = stands_alone(index, function); whole != kNone) {
+        const int whole = stands_alone(index, function);
+        const int block = whole == kNone ? kNone : m_.op(whole).block;
+        const auto& early = l_.early_returns();
+        const bool perhaps =  // (Where it returns before the loop it is executed, too.)
+            std::any_of(early.begin(), early.end(),
+                        [&](const auto& one) { return m_.op(one.first).block == block; });
+        if (whole != kNone && !perhaps) {
           out_.stores.insert(whole);
           continue;
         }

@@ -40,12 +40,15 @@ Undone FoldedText::write() {
       "%" +
       unique(name_of(m_.block(m_.regions[static_cast<std::size_t>(loop_op.regions[0])].blocks[0])
                          .arguments[0]));
+  if (peeled_ != nullptr) {
+    find_befores();
+    write_early_returns();
+    write_stores_before();
+  }
   std::vector<std::string> bounds;
   for (std::size_t k = 0; k < 3; ++k)
     bounds.push_back(text_of(loop.bounds[k], loop_op.operands[k], loop.op));
   if (peeled_ != nullptr) {
-    find_befores();
-    write_stores_before();
     bounds[1] = end(loop.bounds[1], loop_op.operands[1]);
     find_recurring();
     find_staging();
