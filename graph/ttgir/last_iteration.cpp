@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "graph/index.hpp"
+#include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/op_text.hpp"
 #include "graph/ttgir/peeled.hpp"
 
@@ -110,10 +111,48 @@ class LastMatcher {
         case FoldedSource::buffer:
           if (!reads_buffer(steady, k, operands[k])) return false;
           break;
-        default: return false;
+        case FoldedSource::variable:
+          if (!is_last_index(operands[k])) return false;
+          break;
+        case FoldedSource::number:
+          if (constant_integer(m_, operands[k]) != s.iteration) return false;
+          break;
       }
     }
     return true;
+  }
+
+  /// The loop's variable in the one iteration that the loop does not come to: of loops from 0 to a
+  /// bound less a step, (bound - 1) / step x step.
+  bool is_last_index(int value) const {
+    const Operation& loop = m_.op(l_.first_loop());
+    const auto step = constant_integer(m_, loop.operands.at(2));
+    if (constant_integer(m_, loop.operands.at(0)) != 0 || !step || *step < 1) return false;
+    const auto less = [&](int of) {  // x and c of x - c
+      const int made = m_.value(of).op;
+      std::optional<std::pair<int, std::int64_t>> found;
+      if (made == kNone || m_.op(made).operands.size() != 2) return found;
+      const auto number = constant_integer(m_, m_.op(made).operands[1]);
+      if (number && (m_.op(made).name == "arith.subi" || m_.op(made).name == "arith.addi"))
+        found.emplace(m_.op(made).operands[0],
+                      m_.op(made).name == "arith.subi" ? *number : -*number);
+      return found;
+    };
+    const auto by_step = [&](int of, std::string_view name) {  // x of "name x, step"
+      const int made = m_.value(of).op;
+      if (made == kNone || m_.op(made).name != name || m_.op(made).operands.size() != 2 ||
+          constant_integer(m_, m_.op(made).operands[1]) != step)
+        return static_cast<int>(kNone);
+      return m_.op(made).operands[0];
+    };
+    int before = value;
+    if (*step != 1) {
+      const int quotient = by_step(value, "arith.muli");
+      before = quotient == kNone ? kNone : by_step(quotient, "arith.divsi");
+    }
+    const auto end = less(loop.operands.at(1));
+    const auto last = before == kNone ? std::nullopt : less(before);
+    return end && last && end->first == last->first && end->second == *step && last->second == 1;
   }
 
   /// Tensor memory that the loop has written in its last iteration, one buffer.
