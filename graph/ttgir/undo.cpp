@@ -284,7 +284,7 @@ bool FoldedText::is_filler(const Operation& op) const {
 int FoldedText::filled(const Operation& op) const {
   for (const int value : op.operands)
     if (l_.is_kind(value, TypeKind::memdesc) && !is_barrier_buffer(m_, value)) return value;
-  return kNone;
+  cannot_undo(op_index(op), "the buffer that it fills is not known");
 }
 
 std::string FoldedText::read_text(int v, std::size_t k, int name) {

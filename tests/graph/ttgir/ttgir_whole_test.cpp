@@ -42,8 +42,15 @@ std::vector<Pair> pairs() {
     all.push_back({lowered + name, shipped + name, "blackwell"});
   // Loops around it: one tile after the other, with and without something that is carried.
   all.push_back({lowered + "hopper-gemm-persistent", shipped + "hopper-gemm-persistent", "hopper"});
-  all.push_back({lowered + "cross-entropy-of-product-hopper",
-                 lowered + "before/cross-entropy-of-product-hopper", "hopper"});
+  // A number that is loaded in the loop; several loops, with stores between them; a return before
+  // the loop; the last iteration in a branch behind it that needs its number.
+  for (const std::string name : {"cross-entropy-of-product-hopper", "attention-fp8-hopper"})
+    all.push_back({lowered + name, lowered + "before/" + name, "hopper"});
+  for (const std::string name : {"attention-backward-two-loops-blackwell", "gemm-swiglu-blackwell"})
+    all.push_back({lowered + name, lowered + "before/" + name, "blackwell"});
+  for (const std::string name : {"adapters-hopper", "attention-ragged-hopper"})
+    all.push_back({lowered + name, plain + name, "hopper"});
+  all.push_back({lowered + "nearest-blackwell", plain + "nearest-blackwell", "blackwell"});
   for (const std::string name : {"attention-pointers-hopper", "gemm-int4-hopper"})
     all.push_back({lowered + name, plain + name, "hopper"});
   for (const std::string name :
