@@ -94,7 +94,7 @@ class MeaningBuilder {
   meaning::Operand beside(int op, const meaning::Value& value, const Seen& seen) const;
   std::optional<bool> flag(int op, int value) const;
   bool starts_at_zero(int op, int value) const;
-  static void finish_tile(const meaning::Meaning& meaning, meaning::Value& value);
+  void finish_tile(const meaning::Meaning& meaning, meaning::Value& value) const;
   void check_shapes(const meaning::Meaning& meaning, const meaning::Value& value) const;
   ModuleMeaning joined();
 

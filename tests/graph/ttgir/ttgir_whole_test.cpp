@@ -148,6 +148,20 @@ TEST_CASE("what a function stores before the loop is not lost") {
   CHECK(got.why_alone.why.find("before the loop would be lost") != std::string::npos);
 }
 
+TEST_CASE("a view of what is no buffer is no reason to end") {
+  // (Found by mutating modules: a shape of one number was taken for one of two.)
+  std::string text = read_file(TWILL_TEST_DATA "/lowered/blackwell-attention-forward.ttgir");
+  const std::size_t from = text.find("%s_127 = ttg.memdesc_trans %s_126");
+  REQUIRE(from != std::string::npos);
+  std::string line = text.substr(from, text.find('\n', from) + 1 - from);
+  line.replace(line.find("%s_126"), 6, "%s_101");  // an integer of another partition
+  line.replace(0, 6, "%odd");
+  text.insert(text.rfind('\n', text.rfind("scf.yield")) + 1, line);
+  const auto meaning = meaning_of_loop(read(text, "blackwell", true));
+  REQUIRE(std::holds_alternative<NoMeaning>(meaning));
+  CHECK(std::get<NoMeaning>(meaning).why.find("do not agree") != std::string::npos);
+}
+
 TEST_CASE("a branch that long loops do not come to is no reason to leave it out") {
   // (Causal attention: beyond the diagonal's blocks nothing is masked, but there is no iteration
   // there. Once the mask was left out.)
