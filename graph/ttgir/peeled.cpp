@@ -454,11 +454,52 @@ class Peeler {
     return count;
   }
 
+  /// A mask and a guard, before the loop the mask alone: there is that iteration.
+  void match_without_guard(int u, std::int64_t j, int execution) {
+    const FoldedLoop::Node& node = l_.node(u);
+    const Operation& made = m_.op(at(execution).op);
+    for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+      const FoldedSource &guard = node.reads.at(k), &mask = node.reads.at(1 - k);
+      if (guard.kind != FoldedSource::node || m_.op(guard.op).name != "tt.splat" ||
+          !is_flag(m_.op(guard.op).operands.at(0)) || made.results.size() != 1)
+        continue;
+      if (mask.kind == FoldedSource::before && later(u, 1 - k).made != execution) continue;
+      if (mask.kind != FoldedSource::before && mask.kind != FoldedSource::node) continue;
+      matched_[{u, j}] = execution;
+      matched_[{l_.node_index(guard.op), j - guard.iteration}] = execution;
+      if (mask.kind == FoldedSource::before) return;
+      Datum datum;
+      datum.made = execution;
+      datum.value = made.results[0];
+      const int w = l_.node_index(mask.op);
+      const auto [found, fresh] =
+          out_.first.try_emplace({w, mask.result, j - mask.iteration}, datum);
+      if (found->second.made != execution)
+        cannot_undo(at(execution).op,
+                    "several values stand for what it reads in the first iterations");
+      if (fresh) queue_.emplace_back(w, j - mask.iteration, execution);
+      return;
+    }
+  }
+
+  /// Is it a mask that keeps all?
+  bool is_set_mask(int op) const {
+    return m_.op(op).name == "arith.constant" && m_.op(op).literal == "dense<true>";
+  }
+
   /// Is it an execution of node u, for an iteration before the loop's first?
   void match(int u, std::int64_t j, int execution) {
     const FoldedLoop::Node& node = l_.node(u);
     const Execution steady = l_.with_stored(at(l_.execution(node.op, kFirstSeen)));
     Execution x = l_.with_stored(at(execution));
+    if (is_set_mask(x.op) && m_.op(node.op).name == "tt.splat" && is_flag(steady.names.at(0))) {
+      matched_[{u, j}] = execution;  // a guard for an iteration that there is
+      return;
+    }
+    if (m_.op(node.op).name == "arith.andi" && m_.op(x.op).name != "arith.andi") {
+      match_without_guard(u, j, execution);
+      return;
+    }
     if (m_.op(x.op).name != m_.op(node.op).name) return;
     std::string shape = shape_of(m_, x.op, x.names);
     if (const auto guard = guard_of_load(x); guard && steady.names.size() == 1) {
@@ -506,6 +547,7 @@ class Peeler {
       for (;; ++p) {
         const auto found = matched_.find({static_cast<int>(u), -1 - p});
         if (found == matched_.end()) break;
+        if (is_set_mask(at(found->second).op)) continue;
         out_.executions.insert(found->second);
         if (l_.level_of(at(found->second).op) != l_.around().size())
           cannot_undo(at(found->second).op, "a first iteration stands before the loop around it");

@@ -1,0 +1,157 @@
+#include "graph/ttgir/open_loop.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "graph/index.hpp"
+#include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/parser.hpp"
+#include "graph/ttgir/replay.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+constexpr std::string_view kLength = "\"twill.length\"(";
+constexpr std::int64_t kMostSteps = 8;  // that a guard is ahead of the end
+
+bool of_a_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '$' || c == '.' || c == '-';
+}
+
+/// a - b, where both are constants, or sums of the same value and constants.
+std::optional<std::int64_t> difference(const Module& m, int a, int b) {
+  const auto parts = [&](int value) {  // the value that a constant is added to, and that
+    std::pair<int, std::int64_t> sum{value, 0};
+    for (int steps = 0; steps < 16; ++steps) {
+      if (const auto number = constant_integer(m, sum.first))
+        return std::pair<int, std::int64_t>{kNone, sum.second + *number};
+      const int made = m.value(sum.first).op;
+      if (made == kNone || m.op(made).operands.size() != 2) break;
+      const auto number = constant_integer(m, m.op(made).operands[1]);
+      if (!number || (m.op(made).name != "arith.addi" && m.op(made).name != "arith.subi")) break;
+      sum = {m.op(made).operands[0],
+             sum.second + (m.op(made).name == "arith.addi" ? *number : -*number)};
+    }
+    return sum;
+  };
+  const auto left = parts(a), right = parts(b);
+  if (left.first != right.first) return std::nullopt;
+  return left.second - right.second;
+}
+
+/// Where the value's name stands last before `end`, from `begin` on: the offset and the length.
+std::optional<std::pair<std::size_t, std::size_t>> last_name(const Module& m, int value,
+                                                             std::size_t begin, std::size_t end) {
+  const std::string name = "%" + std::string(m.value(value).name);
+  std::size_t at = std::string_view(*m.text).substr(0, end).rfind(name);
+  if (at == std::string::npos || at < begin) return std::nullopt;
+  const char next = (*m.text)[at + name.size()];
+  if (of_a_name(next) || next == '#') return std::nullopt;
+  return std::pair{at, name.size()};
+}
+
+struct Edit {
+  std::size_t at = 0, removed = 0;
+  std::string text;
+};
+
+}  // namespace
+
+std::optional<OpenLoop> open_loop(const Module& m, int index) {
+  const Operation& loop = m.op(index);
+  if (loop.generic || loop.operands.size() < 3 || loop.regions.empty()) return std::nullopt;
+  const int lower = loop.operands[0], upper = loop.operands[1];
+  const auto span = difference(m, upper, lower), step = constant_integer(m, loop.operands[2]);
+  if (!span || !step || *step < 1 || *span < 1 || *span >= kLastSeen * *step) return std::nullopt;
+  const Type* type = m.type_of(upper);
+  const int block = m.regions[at(loop.regions[0])].blocks.at(0);
+  const int variable = m.block(block).arguments.at(0);
+  const std::string& text = *m.text;
+  const std::size_t line = text.rfind('\n', loop.begin) + 1;
+  const std::size_t open = text.find('{', loop.begin);
+  const std::size_t until = std::min(text.find(" step ", loop.begin), open);
+  if (type == nullptr || open == std::string::npos) return std::nullopt;
+  std::string length = "%length";
+  while (text.find(length) != std::string::npos) length += "_";
+  const std::string types(type->text);
+  std::string before = length + " = " + std::string(kLength) + "%" +
+                       std::string(m.value(upper).name) + ") : (" + types + ") -> " + types + "\n";
+  std::vector<Edit> edits;
+  const auto bound = last_name(m, upper, loop.begin, until);
+  if (!bound) return std::nullopt;
+  edits.push_back({bound->first, bound->second, length});
+  for (const int inner : m.block(block).ops) {
+    const Operation& op = m.op(inner);
+    if (op.name != "arith.cmpi" || op.generic || op.operands.size() != 2 ||
+        op.operands[0] != variable)
+      continue;
+    const auto less = difference(m, upper, op.operands[1]);
+    if (!less || *less < *step || *less % *step != 0 || *less / *step > kMostSteps) continue;
+    const auto name = last_name(m, op.operands[1], op.begin, op.end);
+    if (!name) continue;
+    const std::string stem = length + ".less" + std::to_string(*less);
+    if (before.find(stem + " ") == std::string::npos)
+      before += stem + "c = arith.constant " + std::to_string(*less) + " : " + types + "\n" + stem +
+                " = arith.subi " + length + ", " + stem + "c : " + types + "\n";
+    edits.push_back({name->first, name->second, stem});
+  }
+  edits.push_back({line, 0, before});
+  std::stable_sort(edits.begin(), edits.end(),
+                   [](const Edit& a, const Edit& b) { return a.at < b.at; });
+  std::string changed;
+  std::size_t done = 0;
+  for (const Edit& edit : edits) {
+    changed += text.substr(done, edit.at - done) + edit.text;
+    done = edit.at + edit.removed;
+  }
+  changed += text.substr(done);
+  OpenLoop result{parse_module(changed, m.source), kNone, loop.line, 0,
+                  (*span + *step - 1) / *step};
+  result.more = static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n'));
+  for (std::size_t k = 0; k < result.module.ops.size(); ++k)
+    if (result.module.ops[k].name == "scf.for" &&
+        result.module.ops[k].line == loop.line + result.more)
+      result.loop = static_cast<int>(k);
+  if (result.loop == kNone) return std::nullopt;
+  return result;
+}
+
+int closed_op(const Module& m, int loop, const OpenLoop& open, int op) {
+  if (op == kNone) return kNone;
+  const Operation& of = open.module.op(op);
+  const std::uint32_t line = of.line < open.line ? of.line : of.line - open.more;
+  for (std::size_t k = 0; k < m.ops.size(); ++k)
+    if (m.ops[k].line == line && m.ops[k].column == of.column && m.ops[k].name == of.name)
+      return static_cast<int>(k);
+  return loop;
+}
+
+void close_loop(Undone& undone, const OpenLoop& open, const Operation& loop) {
+  std::string& text = undone.text;
+  for (auto& [line, column] : undone.places) {
+    if (line >= open.line + open.more)
+      line -= open.more;
+    else if (line >= open.line)
+      std::tie(line, column) = std::pair(loop.line, loop.column);
+  }
+  for (std::size_t at = text.find(kLength); at != std::string::npos; at = text.find(kLength)) {
+    const std::size_t line = text.rfind('\n', at) + 1, end = text.find('\n', at);
+    const std::size_t name = text.find('%', line), bound = at + kLength.size();
+    if (name >= at || end == std::string::npos)
+      throw CannotUndo{open.loop, "how often it runs is not had back"};
+    const std::string length = text.substr(name, text.find(' ', name) - name);
+    const std::string known = text.substr(bound, text.find(')', bound) - bound);
+    text.erase(line, end - line);  // (The line stays, for the places of others.)
+    for (std::size_t from = text.find(length, line); from != std::string::npos;
+         from = text.find(length, from + 1))
+      if (from + length.size() >= text.size() || !of_a_name(text[from + length.size()]))
+        text.replace(from, length.size(), known);
+  }
+}
+
+}  // namespace twill::ttgir
