@@ -22,4 +22,14 @@ std::optional<Schedule> by_list(const Search& search, Cycle low) {
   return list_schedule(search.problem, low, options);
 }
 
+void shorten_by_list(const Search& search, Schedule& best, Cycle low) {
+  ListScheduleOptions options;
+  options.seed = search.seed;
+  options.stop = [&] { return search.budget.spent(); };
+  const Schedule shorter = list_shorten(search.problem, best, low, options);
+  if (shorter.length < best.length &&
+      (search.stage_limit == 0 || stage_count(shorter) <= search.stage_limit))
+    best = shorter;
+}
+
 }  // namespace twill
