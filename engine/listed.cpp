@@ -1,5 +1,8 @@
 // The list scheduler (graph/list_scheduling/) as a part of the searches for the smallest interval.
+#include <vector>
+
 #include "engine/search.hpp"
+#include "graph/bounds/length_bound.hpp"
 #include "graph/list_scheduling/list_schedule.hpp"
 
 namespace twill {
@@ -19,7 +22,13 @@ std::optional<Schedule> by_list(const Search& search, Cycle low) {
   ListScheduleOptions options;
   options.seed = search.seed;
   options.stop = [&] { return search.budget.spent(); };
-  return list_schedule(search.problem, low, options);
+  std::optional<Schedule> listed = list_schedule(search.problem, low, options);
+  // What is stopped before lengths are asked has at least this.
+  if (listed && search.problem.ops.size() > kManyOps) {
+    const std::vector<Bound> bounds = length_bounds(search.problem, listed->initiation_interval);
+    shorten_by_list(search, *listed, bounds.empty() ? 1 : bounds.front().value);
+  }
+  return listed;
 }
 
 void shorten_by_list(const Search& search, Schedule& best, Cycle low) {
