@@ -87,15 +87,16 @@ IncrementalSolver::IncrementalSolver(const Search& search, OrderRequest request)
     lifetime_.emplace(search.problem, encoding_, request_.stages, most, search.evidence != nullptr);
     bounded_ = solver_->keep_within(*lifetime_);
   }
+  const Cycle full_at = std::exchange(request_.full_units.ii, 0);
   full_units_left_ = encoding_.has_full_units(ii_);
-  if (full_units_left_ && request_.full_units.ii > 0) add_full_units();
+  if (full_at > 0 && encoding_.has_full_units(full_at)) add_full_units(full_at);
 }
 
 // What holds at this I holds at smaller ones, and none other is asked from now on.
-void IncrementalSolver::add_full_units() {
+void IncrementalSolver::add_full_units(Cycle ii) {
   full_units_left_ = false;
-  request_.full_units = {ii_, static_cast<std::int64_t>(refinements_.size())};
-  encoding_.add_full_units(ii_);
+  request_.full_units = {ii, static_cast<std::int64_t>(refinements_.size())};
+  encoding_.add_full_units(ii);
   search_.report.formula(formula_);
   TWILL_LOG("waits beside full units: ", formula_.clauses(), " clauses now");
 }
@@ -178,7 +179,7 @@ Verdict IncrementalSolver::solve(std::int64_t conflict_limit, std::span<const in
   for (std::int64_t left = conflict_limit;;) {
     if (full_units_left_ && spent_ >= kLong) {
       full_units_left_ = encoding_.has_full_units(ii_);
-      if (full_units_left_) add_full_units();
+      if (full_units_left_) add_full_units(ii_);
     }
     const std::int64_t first = kLong - spent_;
     const bool pause = full_units_left_ && (left == 0 || first < left);

@@ -42,7 +42,7 @@ class IncrementalSolver {
  private:
   void fall_to(Cycle ii, Cycle deadline);
   Verdict solve(std::int64_t conflict_limit, std::span<const int> assumptions);
-  void add_full_units();
+  void add_full_units(Cycle ii);
   Answer look(std::int64_t conflict_limit, std::span<const int> assumptions);
   std::optional<Schedule> model();  // refined, or none after new clauses
   bool within_limit();              // the model; else one more lemma
