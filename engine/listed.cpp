@@ -9,6 +9,7 @@ namespace twill {
 
 // Formulas of fewer ops find schedules faster.
 constexpr std::size_t kFewOps = 70;
+constexpr std::int64_t kShorter = 50;  // ListScheduleOptions::effort, for the length of a schedule
 
 bool list_can_answer(const Search& search) {
   const PlacementRequest& placement = search.placement;
@@ -26,13 +27,14 @@ std::optional<Schedule> by_list(const Search& search, Cycle low) {
   // What is stopped before lengths are asked has at least this.
   if (listed && search.problem.ops.size() > kManyOps) {
     const std::vector<Bound> bounds = length_bounds(search.problem, listed->initiation_interval);
-    shorten_by_list(search, *listed, bounds.empty() ? 1 : bounds.front().value);
+    shorten_by_list(search, *listed, bounds.empty() ? 1 : bounds.front().value, kShorter);
   }
   return listed;
 }
 
-void shorten_by_list(const Search& search, Schedule& best, Cycle low) {
+void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64_t effort) {
   ListScheduleOptions options;
+  options.effort = effort;
   options.seed = search.seed;
   options.stop = [&] { return search.budget.spent(); };
   const Schedule shorter = list_shorten(search.problem, best, low, options);

@@ -131,6 +131,15 @@ TEST_CASE("what waits beside a unit costs a cycle of it, but for what is exempt"
   CHECK_FALSE(found(beside_three({0, 0}, false), 3));
   CHECK(found(beside_three({0, 0}, false), 4));
   CHECK(found(beside_three({1, 1}, true), 3));
+  // Where the idle cycle is one, one of two may wait there, the other on another slot.
+  Problem parted = beside_three({1, 1}, false);
+  parted.warps.push_back({"x", 1, 0, false});
+  for (const int op : {0, 1}) parted.pins.push_back({Pin::on_slot, op, 0, -1, -1});
+  CHECK_FALSE(found(parted, 3));
+  CHECK(found(parted, 4));
+  parted.pins.push_back({Pin::on_slot, 2, 0, -1, -1});
+  CHECK_FALSE(found(parted, 4));
+  CHECK(found(parted, 5));
 }
 
 TEST_CASE("a search that is long gets them, one that is not does without") {
