@@ -102,11 +102,15 @@ std::optional<std::string> FoldedText::number_ahead(int v, std::size_t k, int na
 std::optional<std::string> FoldedText::without_addition(int u, std::int64_t before) {
   const FoldedLoop::Node& node = l_.node(u);
   const Linear& by = peeled_->even.at(u);
-  if (before == 0 || m_.op(node.op).name != "arith.addi" || !by.terms.empty()) return std::nullopt;
+  if (before == 0 || m_.op(node.op).name != "arith.addi") return std::nullopt;
   const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
+  const Execution& next = l_.at(l_.execution(node.op, kFirstSeen + 1));
+  const Linear whole = sum_of(Linear(), by, before);
   for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
-    const FoldedSource &added = node.reads[k], &to = node.reads[1 - k];
-    if (added.kind != FoldedSource::number || added.iteration != by.constant * before) continue;
+    const FoldedSource& to = node.reads[1 - k];
+    const auto &added = x.reads[k].number, &later = next.reads[k].number;
+    if (!added || !later || x.reads[k].assumed || !equal(*added, whole) || !equal(*later, whole))
+      continue;
     if (to.kind == FoldedSource::node && to.iteration != 0) continue;
     const auto number = number_ahead(u, 1 - k, x.names[1 - k], 0);
     return number ? *number : read_plain(u, 1 - k, x.names[1 - k]);

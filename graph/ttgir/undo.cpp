@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <tuple>
 
 #include "graph/ttgir/folded_text.hpp"
@@ -284,7 +285,7 @@ bool FoldedText::is_filler(const Operation& op) const {
 int FoldedText::filled(const Operation& op) const {
   for (const int value : op.operands)
     if (l_.is_kind(value, TypeKind::memdesc) && !is_barrier_buffer(m_, value)) return value;
-  return kNone;
+  cannot_undo(op_index(op), "the buffer that it fills is not known");
 }
 
 std::string FoldedText::read_text(int v, std::size_t k, int name) {
@@ -659,7 +660,7 @@ Undone undo_in_turns(const Module& module, int loop) {
 
 }  // namespace
 
-Undone undo_schedule(const Module& module, int loop) {
+Undone undo_schedule(const Module& module, int loop) try {
   const FoldedLoop folded(module, loop);
   CannotUndo reason;
   try {
@@ -668,10 +669,14 @@ Undone undo_schedule(const Module& module, int loop) {
                : undo_whole(module, loop, folded);
   } catch (const CannotUndo& why) {
     reason = why;
+  } catch (const std::out_of_range&) {
+    reason = {loop, "an op around it has other operands than such ops have"};
   }
   Undone undone = FoldedText(folded, loop, nullptr).write();
   undone.why_alone = reason;
   return undone;
+} catch (const std::out_of_range&) {  // (What no module of Triton's has: at() says so.)
+  throw CannotUndo{loop, "an op of it has other operands than such ops have"};
 }
 
 }  // namespace twill::ttgir
