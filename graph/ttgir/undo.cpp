@@ -244,7 +244,7 @@ std::string FoldedText::before(int execution, int value) {
 
 /// A buffer in the place of a ring of tensor memory.
 std::string FoldedText::collapsed(int buffer, int name) {
-  const std::string result = named_memory(buffer, name);
+  std::string result = named_memory(buffer, name);
   if (filled_.insert(buffer).second && peeled_ != nullptr) fill_tensor_memory(buffer, result, name);
   return result;
 }
@@ -639,6 +639,7 @@ Undone undo_in_turns(const Module& module, int loop) {
   for (int turn = 0;; ++turn) {
     const Module& now = made ? *made : module;
     const int next = first_that_waits(now, function);
+    if (next == kNone && turn == 0) return undo_whole(module, loop, FoldedLoop(module, loop));
     if (next == kNone) break;
     if (turn == kMostTurns) cannot_undo(loop, "the function has too many loops");
     Undone undone;
