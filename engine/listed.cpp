@@ -1,11 +1,15 @@
 // The list scheduler (graph/list_scheduling/) as a part of the searches for the smallest interval.
+#include <vector>
+
 #include "engine/search.hpp"
+#include "graph/bounds/length_bound.hpp"
 #include "graph/list_scheduling/list_schedule.hpp"
 
 namespace twill {
 
 // Formulas of fewer ops find schedules faster.
 constexpr std::size_t kFewOps = 70;
+constexpr std::int64_t kShorter = 50;  // ListScheduleOptions::effort, for the length of a schedule
 
 bool list_can_answer(const Search& search) {
   const PlacementRequest& placement = search.placement;
@@ -19,7 +23,24 @@ std::optional<Schedule> by_list(const Search& search, Cycle low) {
   ListScheduleOptions options;
   options.seed = search.seed;
   options.stop = [&] { return search.budget.spent(); };
-  return list_schedule(search.problem, low, options);
+  std::optional<Schedule> listed = list_schedule(search.problem, low, options);
+  // What is stopped before lengths are asked has at least this.
+  if (listed && search.problem.ops.size() > kManyOps) {
+    const std::vector<Bound> bounds = length_bounds(search.problem, listed->initiation_interval);
+    shorten_by_list(search, *listed, bounds.empty() ? 1 : bounds.front().value, kShorter);
+  }
+  return listed;
+}
+
+void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64_t effort) {
+  ListScheduleOptions options;
+  options.effort = effort;
+  options.seed = search.seed;
+  options.stop = [&] { return search.budget.spent(); };
+  const Schedule shorter = list_shorten(search.problem, best, low, options);
+  if (shorter.length < best.length &&
+      (search.stage_limit == 0 || stage_count(shorter) <= search.stage_limit))
+    best = shorter;
 }
 
 }  // namespace twill

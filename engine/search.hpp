@@ -173,6 +173,10 @@ bool list_can_answer(const Search& search);
 /// A schedule by the list scheduler at an I >= `low`, as small as it finds one: of any number of
 /// stages. Precondition: list_can_answer().
 std::optional<Schedule> by_list(const Search& search, Cycle low);
+/// Replaces `best` by a shorter one of its I that the list scheduler finds near it, none below
+/// `low` and none of more stages than the limit; `effort`: ListScheduleOptions. Precondition:
+/// list_can_answer().
+void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64_t effort);
 /// tighten() (graph/bounds/tighten.hpp) of the search's problem within its stages and limits: at a
 /// smaller I the same orders can need more stages, so where the smallest I does, larger ones are
 /// tried by bisection.

@@ -153,7 +153,7 @@ FormulaSize least_concurrency_size(const OrderModel& m) {
 void encode_order_concurrency(OrderModel& m) {
   const Problem& p = m.problem;
   const int ops = static_cast<int>(p.ops.size());
-  const std::vector<Lit> waits = encode_waits(m);
+  const std::vector<Lit>& waits = m.waits = encode_waits(m);
   encode_inner_loops_alone(m, m.request.ii_low, [&](int issued, int executing, Lit a, Lit b) {
     not_issued_in(m, issued, executing, a, b);
   });

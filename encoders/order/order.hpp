@@ -52,6 +52,13 @@ struct OrderRequest : PlacementRequest {
   /// copies, only as they overflow.
   Amount share = 16;
   bool at_once = false;  ///< every resource is scarce
+  /// Where a search is long: clauses about waits beside units that are hardly idle at an I of at
+  /// most `ii` (order/full_units.cpp), added after so many refinements. 0 = none.
+  struct FullUnits {
+    Cycle ii = 0;
+    std::int64_t after = 0;
+  };
+  FullUnits full_units = {};
   /// OrderRequest::share where nothing is counted but as it overflows.
   static constexpr Amount kNone = -1;
 };
@@ -79,6 +86,7 @@ struct OrderModel : PlacementModel {
   const OrderRequest& request;
   std::vector<int> leader;  ///< per op, the one that it starts with (graph/bounds/coincidence.hpp)
   Differences rows;
+  std::vector<Lit> waits = {};  ///< per op, see encode_waits(); empty until rule 8 is encoded
   /// Where stages are literals: stage(v) lies in [first, last], by arithmetic where there are many
   /// (kManyStages), else in [0, stages).
   struct StageWindow {
@@ -154,6 +162,10 @@ FormulaSize least_concurrency_size(const OrderModel& m);
 void encode_order_capacity(OrderModel& m);     // order/capacity.cpp: rule 2
 void encode_order_concurrency(OrderModel& m);  // order/concurrency.cpp: rule 8
 void encode_order_length(OrderModel& m);       // order/length.cpp
+/// order/full_units.cpp: rules 2 and 8 where a unit is hardly idle at intervals of at most `ii`.
+void encode_full_units(OrderModel& m, Cycle ii);
+/// Has it any clause?
+bool has_full_units(const OrderModel& m, Cycle ii);
 
 /// Rules 3, 4 and 6 (order/lifetimes.cpp): live copies at the instants where values begin, and the
 /// buffers of rings (order/rings.cpp).
@@ -269,6 +281,9 @@ class OrderEncoding {
   bool nearly_complete() const { return lifetimes_.nearly_complete(); }
   /// Clauses against the overflows of a model; 0 = it has none.
   int refine(const Schedule& schedule) { return lifetimes_.refine(schedule); }
+  /// OrderRequest::full_units: adds them, to be called once. `ii`: no I asked from now on is more.
+  void add_full_units(Cycle ii) { encode_full_units(model_, ii); }
+  bool has_full_units(Cycle ii) const { return twill::has_full_units(model_, ii); }
   /// Only where parts have selectors: the selector of each so far, and clauses for one of registers
   /// or memory, which otherwise only refine() makes.
   const std::map<ConstraintPart, Lit>& parts() const { return model_.groups.parts(); }

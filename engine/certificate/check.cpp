@@ -12,6 +12,7 @@
 #include "engine/certificate/drat.hpp"
 #include "engine/certificate/drat_trim.hpp"
 #include "engine/certificate/formula_text.hpp"
+#include "engine/certificate/full_units.hpp"
 #include "engine/certificate/lemma_cycles.hpp"
 #include "engine/certificate/lifetime_lemma.hpp"
 #include "engine/certificate/manifest.hpp"
@@ -188,6 +189,8 @@ class CertificateCheck {
     }
     const std::string cnf = bytes_of(base + ".cnf");
     const EncodedFormula formula = made_again(problem, r, base, cnf);
+    if (const std::string fault = full_units_fault(problem, r, formula); !fault.empty())
+      refuse(base + ".cnf", fault);
     MemoryCnf lemmas;
     if (r.by_order()) check_lemmas(problem, formula, r, base, lemmas);
     if (cnf != all_text([&](TextWriter& t) { write_formula(t, formula, lemmas); }))

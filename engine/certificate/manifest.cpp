@@ -15,6 +15,7 @@ constexpr int kVersion = 13;
 constexpr const char* kAbout[] = {"problem", "serial problem", "one iteration"};  // of About
 // What a stranger can ask for is bounded, so that no arithmetic about it leaves 64 bits.
 constexpr Amount kMostShare = 1'000'000;
+constexpr std::int64_t kMostRefinements = 1'000'000'000;
 constexpr Cycle kMostInterval = 4 * kMaxInterval;  // serial_ii() is no more
 constexpr Cycle kMostStages = kMaxStart;
 constexpr Cycle kMostLength = kMaxStart + kMaxCycles;
@@ -69,6 +70,10 @@ void say_refutation(JsonWriter& json, const std::string& name, const Refutation&
     json.member("handover", o->handover);
     json.member("exchange", o->exchange);
     if (!o->further_exchanges.empty()) json.member("further_exchanges", o->further_exchanges);
+    if (o->full_units.ii > 0) {
+      json.member("full_units_at", o->full_units.ii);
+      json.member("full_units_after", o->full_units.after);
+    }
   } else {
     const auto& m = std::get<ModuloRequest>(r.request);
     json.member("stages", m.stages);
@@ -159,7 +164,7 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
   if (json.at("engine").choice({"order", "time_indexed", "cnf"}) == 0) {
     formula.check_keys(
         {"ii_low", "ii_high", "stages", "pinned", "share", "at_once", "handover", "exchange"},
-        {"further_exchanges"});
+        {"further_exchanges", "full_units_at", "full_units_after"});
     OrderRequest o;
     o.ii_low = formula.at("ii_low").integer(1, kMostInterval);
     o.ii_high = formula.at("ii_high").integer(1, kMostInterval);
@@ -171,6 +176,10 @@ Refutation read_refutation(const Problem& problem, const std::optional<RegisterS
     o.handover = formula.at("handover").boolean();
     for (const JsonValue& image : formula.at("exchange").elements())
       o.exchange.push_back(image.small(0, ops - 1));
+    if (formula.find("full_units_at")) {
+      o.full_units.ii = formula.at("full_units_at").integer(1, kMostInterval);
+      o.full_units.after = formula.at("full_units_after").integer(0, kMostRefinements);
+    }
     if (const auto further = formula.find("further_exchanges"))
       for (const JsonValue& exchange : further->elements()) {
         std::vector<int>& images = o.further_exchanges.emplace_back();

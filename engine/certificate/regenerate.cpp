@@ -36,7 +36,12 @@ EncodedFormula regenerate(const Problem& problem, const Refutation& refutation,
     OrderRequest request = *order;
     request.limits = within.placement;
     OrderEncoding encoding(formula, within.problem, request, choice);
-    for (const Schedule& model : refutation.refinements) encoding.refine(model);
+    const auto [full_ii, full_after] = request.full_units;
+    for (std::size_t i = 0; i <= refutation.refinements.size(); ++i) {
+      if (full_ii > 0 && full_after == static_cast<std::int64_t>(i))
+        encoding.add_full_units(full_ii);
+      if (i < refutation.refinements.size()) encoding.refine(refutation.refinements[i]);
+    }
     describe(result, within.problem, request, encoding);
   } else {
     ModuloRequest request = std::get<ModuloRequest>(refutation.request);

@@ -87,6 +87,18 @@ IncrementalSolver::IncrementalSolver(const Search& search, OrderRequest request)
     lifetime_.emplace(search.problem, encoding_, request_.stages, most, search.evidence != nullptr);
     bounded_ = solver_->keep_within(*lifetime_);
   }
+  const Cycle full_at = std::exchange(request_.full_units.ii, 0);
+  full_units_left_ = encoding_.has_full_units(ii_);
+  if (full_at > 0 && encoding_.has_full_units(full_at)) add_full_units(full_at);
+}
+
+// What holds at this I holds at smaller ones, and none other is asked from now on.
+void IncrementalSolver::add_full_units(Cycle ii) {
+  full_units_left_ = false;
+  request_.full_units = {ii, static_cast<std::int64_t>(refinements_.size())};
+  encoding_.add_full_units(ii);
+  search_.report.formula(formula_);
+  TWILL_LOG("waits beside full units: ", formula_.clauses(), " clauses now");
 }
 
 Answer IncrementalSolver::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
@@ -149,9 +161,7 @@ Answer IncrementalSolver::look(std::int64_t conflict_limit, std::span<const int>
     const std::int64_t lemmas = limit_lemmas_ - before;
     if (lemmas > 0 && (search_.budget.spent() || (conflict_limit > 0 && lemmas >= conflict_limit)))
       return {};
-    solver_->take(encoding_.rows());
-    for (const int literal : assumptions) solver_->assume(literal);
-    const Verdict found = solver_->solve(conflict_limit);
+    const Verdict found = solve(conflict_limit, assumptions);
     search_.report.tell();
     TWILL_LOG("question: I = ", ii_, request_.deadline ? ", D = " + std::to_string(deadline_) : "",
               ", ", assumptions.size(), " assumptions, limit ", conflict_limit, ": ",
@@ -160,6 +170,28 @@ Answer IncrementalSolver::look(std::int64_t conflict_limit, std::span<const int>
     if (found == Verdict::unknown) return {};
     if (found == Verdict::unsat) return {Verdict::unsat, std::nullopt};
     if (auto schedule = model()) return {Verdict::sat, std::move(schedule)};
+  }
+}
+
+// A search that is as long as this gets clauses that most do without: those that end before are
+// what they were.
+Verdict IncrementalSolver::solve(std::int64_t conflict_limit, std::span<const int> assumptions) {
+  for (std::int64_t left = conflict_limit;;) {
+    if (full_units_left_ && spent_ >= kLong) {
+      full_units_left_ = encoding_.has_full_units(ii_);
+      if (full_units_left_) add_full_units(ii_);
+    }
+    const std::int64_t first = kLong - spent_;
+    const bool pause = full_units_left_ && (left == 0 || first < left);
+    solver_->take(encoding_.rows());
+    for (const int literal : assumptions) solver_->assume(literal);
+    const std::int64_t before = search_.budget.conflicts();
+    const Verdict found = solver_->solve(pause ? first : left);
+    const std::int64_t taken = search_.budget.conflicts() - before;
+    spent_ += taken;
+    if (found != Verdict::unknown || !pause || taken < first || search_.budget.spent())
+      return found;
+    if (left > 0) left -= taken;
   }
 }
 

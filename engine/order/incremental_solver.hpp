@@ -14,6 +14,10 @@
 
 namespace twill::order {
 
+/// A search of so many conflicts is long: its formulas get clauses that others do without, which
+/// may so find another one of several schedules (OrderRequest::full_units).
+inline constexpr std::int64_t kLong = 12'000;
+
 class IncrementalSolver {
  public:
   /// `request.ii_low` .. `request.ii_high` as order_range_allowed() permits. Throws Budget::Spent.
@@ -37,6 +41,8 @@ class IncrementalSolver {
 
  private:
   void fall_to(Cycle ii, Cycle deadline);
+  Verdict solve(std::int64_t conflict_limit, std::span<const int> assumptions);
+  void add_full_units(Cycle ii);
   Answer look(std::int64_t conflict_limit, std::span<const int> assumptions);
   std::optional<Schedule> model();  // refined, or none after new clauses
   bool within_limit();              // the model; else one more lemma
@@ -56,6 +62,8 @@ class IncrementalSolver {
   Cycle deadline_ = kMaxStart;         // its bound on the length
   std::vector<Schedule> refinements_;  // models that were refined, where evidence is kept
   bool refuted_ = false;               // for good, as I and D only fall
+  std::int64_t spent_ = 0;             // conflicts of this formula
+  bool full_units_left_ = false;       // clauses that it has not, and gets once it takes long
 };
 
 /// What all questions of a search have in common. Symmetries are broken: exchangeable sub-tiles

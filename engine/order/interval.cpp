@@ -162,7 +162,9 @@ class IntervalLadder {
 
  private:
   Attempt attempt(Attempt::Kind kind, Cycle ii, int number, std::int64_t limit) const {
-    return {kind, ii, interval_.low, std::nullopt, number, limit, at_once_};
+    Attempt plan{kind, ii, interval_.low, std::nullopt, number, limit, at_once_};
+    plan.is_long = search_.budget.conflicts() >= kLong;
+    return plan;
   }
   Attempt at_best(Attempt::Kind kind, int number, std::int64_t limit) const {
     return attempt(kind, interval_.best->initiation_interval - 1, number, limit);
@@ -265,15 +267,13 @@ Outcome start(const Attempt& attempt, Search& lane) {
     } else if (attempt.kind == Attempt::at_bound) {
       OrderRequest request = attempt.deadline ? request_within(lane, attempt.ii, *attempt.deadline)
                                               : few_stages_request(lane, attempt.ii);
-      request.at_once = attempt.at_once;
-      IncrementalSolver solver(lane, request);
+      IncrementalSolver solver(lane, attempt.asked(std::move(request)));
       const std::int64_t before = lane.budget.conflicts();
       outcome.take(solver.look(attempt.ii, attempt.deadline.value_or(0), attempt.limit));
       outcome.conflicts = lane.budget.conflicts() - before;
       outcome.overflowed = solver.overflowed();
     } else {
-      OrderRequest request = interval_request(lane, attempt.low, attempt.ii);
-      request.at_once = attempt.at_once;
+      OrderRequest request = attempt.asked(interval_request(lane, attempt.low, attempt.ii));
       outcome.lowest = request.ii_low;
       outcome.formula = std::make_unique<IncrementalSolver>(lane, request);
       outcome.take(outcome.formula->ask(attempt.ii, 0, attempt.limit));

@@ -41,9 +41,16 @@ struct Attempt {
   int number = 0;                        ///< of the seed
   std::int64_t limit = 0;                ///< conflicts; 0 = none
   bool at_once = false;                  ///< OrderRequest::at_once
+  bool is_long = false;                  ///< of a long search: OrderRequest::full_units
   time_indexed::CoarseProbe probe = {};  ///< coarse
   bool operator==(const Attempt&) const = default;
 
+  /// The request with what the attempt asks for.
+  OrderRequest asked(OrderRequest request) const {
+    request.at_once = at_once;
+    if (is_long) request.full_units.ii = request.ii_high;
+    return request;
+  }
   bool is_at_hand() const { return kind == go_on || kind == near; }
 };
 

@@ -104,7 +104,9 @@ class LengthLadder {
   }
 
   Attempt attempt(Attempt::Kind kind, Cycle deadline, int number, std::int64_t limit) const {
-    return {kind, ii_, result_.low, deadline, number, limit, at_once_};
+    Attempt plan{kind, ii_, result_.low, deadline, number, limit, at_once_};
+    plan.is_long = search_.budget.conflicts() >= kLong;
+    return plan;
   }
   Cycle deadline() const { return result_.best ? result_.best->length - 1 : high_; }
   std::int64_t limit() const { return kModelConflicts * luby(std::max(1, attempts_)); }
@@ -169,8 +171,8 @@ LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle hi
     lane.seed += static_cast<std::uint64_t>(attempt.number);
     lane.budget.complete([&] {  // what was found counts
       OrderRequest request = request_within(lane, ii, *attempt.deadline);
-      request.at_once = attempt.at_once;
-      outcome.formula = std::make_unique<IncrementalSolver>(lane, std::move(request));
+      outcome.formula =
+          std::make_unique<IncrementalSolver>(lane, attempt.asked(std::move(request)));
       descend(attempt, lane, *outcome.formula, outcome);
     });
     return outcome;

@@ -21,6 +21,7 @@ constexpr std::int64_t kHard = 6'000;           // conflicts so far
 constexpr std::int64_t kHardForCopies = 1'000;  // the same, where a loop is unrolled
 constexpr std::int64_t kConflicts = 100;        // of a neighbourhood
 constexpr std::int64_t kPatience = 4'000;       // since the last schedule
+constexpr std::int64_t kListEffort = 200;       // ListScheduleOptions
 constexpr int kRounds = 200;                    // the same
 
 }  // namespace
@@ -36,10 +37,16 @@ void shorten(const Search& search, Schedule& best, Cycle low) {
         best = shortened(search, *shorter);
         search.report.state().length_high = best.length;
       }
+    if (ops > kManyOps && best.length > low && list_can_answer(search)) {
+      shorten_by_list(search, best, low, kListEffort);
+      TWILL_LOG("shortened by the list scheduler to L = ", best.length);
+      search.report.state().length_high = best.length;
+    }
     if (best.length <= low || search.budget.conflicts() < kHard) return;
     const Cycle ii = best.initiation_interval;
     OrderRequest request = request_within(search, ii, best.length - 1);
     request.at_once = true;
+    if (search.budget.conflicts() >= kLong) request.full_units.ii = ii;
     IncrementalSolver solver(search, std::move(request));
     Neighbourhoods neighbourhoods(search.problem, search.seed, Neighbourhoods::Aim::length);
     neighbourhoods.around(best);

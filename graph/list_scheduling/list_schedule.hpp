@@ -31,4 +31,13 @@ struct ListScheduleOptions {
 std::optional<Schedule> list_schedule(const Problem& problem, Cycle low,
                                       const ListScheduleOptions& options = {});
 
+/// Does the list scheduler try such loops?
+bool list_tries(const Problem& problem);
+
+/// A schedule at the same I that is no longer, as short as it finds one by placing some ops again
+/// (large neighbourhood search), and no shorter than `low`; accepted by verify(). The same on every
+/// machine. Precondition: `schedule` is one of the problem.
+Schedule list_shorten(const Problem& problem, const Schedule& schedule, Cycle low,
+                      const ListScheduleOptions& options = {});
+
 }  // namespace twill

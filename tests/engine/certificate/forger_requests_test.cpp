@@ -43,6 +43,7 @@ OrderRequest forged_request(const Problem& problem, Cycle ii, Random& random) {
     }
     if (some(30)) o.further_exchanges = {o.exchange};  // no chain
   }
+  if (some(40)) o.full_units.ii = std::max<Cycle>(1, ii + random.range(-3, 1));  // of another I
   return o;
 }
 

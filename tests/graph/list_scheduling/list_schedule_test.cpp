@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/bounds/bounds.hpp"
+#include "graph/bounds/length_bound.hpp"
 #include "graph/hidden_loop.hpp"
 #include "graph/list_scheduling/list_order.hpp"
 #include "graph/loop.hpp"
@@ -113,6 +114,59 @@ TEST_CASE(
     CHECK_MESSAGE(!violation, violation->text);
     CHECK((listed->initiation_interval - low) * 25 <= low);
   }
+}
+
+TEST_CASE(
+    "shorter at the same interval: accepted, never below the shortest of all, often as short") {
+  int shorter = 0, best = 0, asked = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    LoopKnobs knobs;
+    knobs.max_ops = 4;
+    const Problem problem = seed % 3 == 0 ? ring_loop(seed, knobs) : random_loop(seed, knobs);
+    if (!some_interval(problem)) continue;
+    const auto listed = list_schedule(problem, lower_bounds(problem).front().value);
+    if (!listed) continue;
+    // One that is longer than it need be: every op later, by stages of its own.
+    Schedule longer = *listed;
+    const Cycle ii = longer.initiation_interval;
+    for (std::size_t v = 0; v < longer.start.size(); ++v)
+      longer.start[v] += ii * static_cast<Cycle>((seed >> v) % 3);
+    longer.length = schedule_length(problem, longer.start);
+    const Schedule& from = verify(problem, longer) ? *listed : longer;
+    ListScheduleOptions options;
+    options.seed = seed;
+    const Schedule found = list_shorten(problem, from, 0, options);
+    const auto violation = verify(problem, found);
+    CHECK_MESSAGE(!violation, violation->text);
+    CHECK(found.initiation_interval == ii);
+    CHECK(found.length <= from.length);
+    CHECK(list_shorten(problem, from, 0, options) == found);
+    CHECK(list_shorten(problem, from, from.length, options) == from);  // as short as is asked
+    shorter += found.length < from.length;
+    const auto shortest = brute_force_at(problem, ii, 3);
+    if (!shortest) continue;  // of more stages
+    ++asked;
+    best += found.length <= shortest->length;
+    if (stage_count(found) <= 3) CHECK(found.length >= shortest->length);
+  }
+  MESSAGE(asked << " asked, " << best << " of them the shortest, " << shorter << " shorter");
+  CHECK(shorter > 200);
+  CHECK(best > asked * 9 / 10);
+}
+
+TEST_CASE("hidden loops of 200 ops: a fifth of the registers taken, within 10 % of the shortest") {
+  HiddenKnobs knobs;
+  knobs.ops = 200;
+  knobs.filled = 20;
+  const HiddenLoop loop = hidden_loop(knobs);
+  const auto listed = list_schedule(loop.problem, lower_bounds(loop.problem).front().value);
+  REQUIRE(listed);
+  const Cycle low = length_bounds(loop.problem, listed->initiation_interval).front().value;
+  const Schedule found = list_shorten(loop.problem, *listed, low);
+  CHECK_FALSE(verify(loop.problem, found));
+  CHECK(listed->length * 10 > low * 13);  // it was 48 % above
+  CHECK(found.length * 10 <= low * 11);
 }
 
 TEST_CASE("asked to stop, it stops") {
