@@ -355,7 +355,11 @@ Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
       const int value = plan_.links.result[at(source.op)];
       const std::string text = held(source.op, op, it, source.distance);
       Layout layout = values_.layout_of(value);
-      if (!source.transposed) return {text, layout, m_.values[at(value)].type};
+      // (A factor that is held transposed is what its products take.)
+      const bool turned = layout.kind == Layout::right && layout.turned;
+      layout.turned = false;
+      if (source.transposed == turned) return {text, layout, m_.values[at(value)].type};
+      if (turned) refuse("operand", "a factor is held transposed and used as it is");
       std::swap(layout.rows, layout.columns);
       layout.turned = true;
       return {"gl.permute(" + text + ", (1, 0))", layout, m_.values[at(value)].type};
@@ -379,7 +383,10 @@ Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
       const std::string text =
           on_tmem ? to_load(source.storage, it + -source.distance, cut, layout.columns)
                   : copy_of(source.storage, it + -source.distance) + cut;
-      const Expression read{text + ".load(" + values_.text_of(layout) + ")", layout, what.type};
+      const bool turned = layout.kind == Layout::right && layout.turned;
+      const Expression read{text + (turned ? ".permute((1, 0))" : "") + ".load(" +
+                                values_.text_of(layout) + ")",
+                            layout, what.type};
       return what.function == Function::load ? filled_outside(value, read, it + -source.distance)
                                              : read;
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/emit/element_text.hpp"
 #include "graph/emit/register_tile.hpp"
 #include "graph/emit/warp_product.hpp"
 #include "graph/index.hpp"
@@ -120,7 +121,44 @@ std::string gluon_type(const std::string& type) {
 }
 
 Source ValuePrinter::resolve(int op, const Operand& operand) const {
-  return resolve(op, operand, 0, 0);
+  const Source source = resolve(op, operand, 0, 0);
+  if (source.kind != Source::registers || plan_.legal.target != Target::hopper ||
+      plan_.legal.by_warps[at(op)])
+    return source;
+  const Value& user = plan_.meaning->values[at(plan_.links.result[at(op)])];
+  if (user.function != Function::product || operand != user.operands[1] ||
+      operand == user.operands[0])
+    return source;
+  return where_copied_from(op, source).value_or(source);
+}
+
+std::optional<Source> ValuePrinter::where_copied_from(int op, const Source& source) const {
+  const meaning::Meaning& m = *plan_.meaning;
+  const program::Program& p = *plan_.given;
+  const std::vector<int>& chain = plan_.links.values[at(source.op)];
+  const Value& copy = m.values[at(plan_.links.result[at(source.op)])];
+  if (chain.size() != 1 || copy.function != Function::copy) return std::nullopt;
+  const Operand& of = copy.operands[0];
+  const int from = of.value >= 0 && m.in_loop(of.value) ? plan_.op_of(of.value) : -1;
+  // (Of an iteration before it may be an initial value, which lies in registers alone.)
+  if (from < 0 || from == source.op || source.distance + of.distance > 0 || of.transposed ||
+      of.is_part())
+    return std::nullopt;
+  const Value& tile = m.values[at(of.value)];
+  // (What is put in where nothing was loaded is in the registers alone.)
+  if (tile.type != copy.type || tile.shape != copy.shape ||
+      (tile.function == Function::load && plan_.by_elements(tile.tensor) &&
+       element_copy(plan_, tile).fills))
+    return std::nullopt;
+  Source memory = source;
+  memory.op = from;
+  memory.kind = Source::memory;
+  for (const int s : program::storages_read(p, op, from, memory.distance)) {
+    if (p.storages[at(s)].kind != Storage::in_memory) continue;
+    memory.storage = s;
+    return memory;
+  }
+  return std::nullopt;
 }
 
 Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int steps) const {
@@ -295,13 +333,27 @@ std::string ValuePrinter::filled(int value, double x) const {
   const bool integer = one.type == "i32" || one.type == "i8";
   if (type.empty() || (integer && !(x == std::nearbyint(x) && std::abs(x) <= 127)))
     throw Refusal{"type", one.id + " is of type " + one.type};
+  return repeated(integer ? std::to_string(static_cast<std::int64_t>(x)) : number_text(x), one,
+                  layout_of(value));
+}
+
+std::string ValuePrinter::repeated(const std::string& number, const Value& of,
+                                   const Layout& layout) const {
   std::string shape;
-  for (const std::int64_t extent : one.shape)
+  for (const std::int64_t extent : of.shape)
     shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
-  const std::string number =
-      integer ? std::to_string(static_cast<std::int64_t>(x)) : number_text(x);
-  return "gl.full([" + shape + "], " + number + ", " + type + ", " + text_of(layout_of(value)) +
-         ")";
+  return "gl.full([" + shape + "], " + number + ", " + gluon_type(of.type) + ", " +
+         text_of(layout) + ")";
+}
+
+std::string ValuePrinter::begun(int value, const Expression& first) const {
+  const Value& one = plan_.meaning->values[at(value)];
+  const Layout layout = layout_of(value);
+  if (first.layout.kind == Layout::none && layout.kind != Layout::none && first.type == one.type)
+    return repeated(first.text, one, layout);
+  if (first.layout != layout || first.type != one.type)
+    throw Refusal{"operand", one.id + " begins with another tile than it goes on with"};
+  return first.text;
 }
 
 std::string ValuePrinter::running_sum(const Value& value, const Expression& of,
@@ -324,6 +376,8 @@ std::string ValuePrinter::running_sum(const Value& value, const Expression& of,
 
 std::string ValuePrinter::converted(const Expression& from, const Layout& to) const {
   if (from.layout == to || from.layout.kind == Layout::none) return from.text;
+  if (to.kind == Layout::right && to.turned)
+    return "gl.convert_layout(gl.permute(" + from.text + ", (1, 0)), " + text_of(to) + ")";
   return "gl.convert_layout(" + from.text + ", " + text_of(to) + ")";
 }
 
@@ -399,8 +453,11 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
   switch (value.function) {
     case Function::copy:
     case Function::store: {
-      if (in[0].layout.kind == Layout::none && layout.kind != Layout::none)
-        throw Refusal{"op", value.id + " repeats a number"};
+      if (in[0].layout.kind == Layout::none && layout.kind != Layout::none) {
+        if (in[0].type.empty() || in[0].type != value.type)
+          throw Refusal{"op", value.id + " repeats a number"};
+        return {repeated(in[0].text, value, layout), layout, value.type};
+      }
       if (in[0].type == value.type) return {converted(in[0], layout), layout, value.type};
       return result(x(0), true);
     }

@@ -71,18 +71,27 @@ class ValuePrinter {
   Expression number(const meaning::Operand& operand) const;
   /// A tile of one number, in the value's shape and layout.
   std::string filled(int value, double x) const;
+  /// What a carried value begins with, in that value's layout and type: a number is repeated.
+  /// Throws Refusal where it is another tile.
+  std::string begun(int value, const Expression& first) const;
   /// The result in `layout`; `iteration` is the text of its iteration, for masks.
   Expression evaluate(int value, const std::vector<Expression>& operands, const Layout& layout,
                       const std::string& iteration) const;
 
  private:
   Source resolve(int op, const meaning::Operand& operand, int distance, int steps) const;
+  /// A tile that a slot copied from memory to registers, where it was copied from: if `op` reads
+  /// that, too (the program says so, so that the judge has accepted it).
+  std::optional<Source> where_copied_from(int op, const Source& source) const;
   Layout layout_of(int value, int steps) const;
   /// What is read from memory for products by warps alone, as they take it; none = it is not
   /// (gluon_warp_products.cpp).
   Layout as_right_factor(int value) const;
   /// Of a vector: the tile, row by row or column by column, that it is first used with.
   Layout used_with(int value, int steps) const;
+  /// A tile or vector of one number, which is text.
+  std::string repeated(const std::string& number, const meaning::Value& of,
+                       const Layout& layout) const;
   std::string converted(const Expression& from, const Layout& to) const;
   /// Operand k in the layout of the result, in its own type; a vector as a row or a column.
   std::string placed(const meaning::Value& value, std::size_t k, const Expression& one,
