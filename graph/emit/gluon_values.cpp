@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "graph/emit/element_text.hpp"
 #include "graph/emit/register_tile.hpp"
@@ -20,13 +21,16 @@ using meaning::Value;
 using program::Refusal;
 using program::Storage;
 
+constexpr int kUsualDepth = 16;  // of a product of 16 bits
+
 constexpr int kMostSteps = 100;  // through views; a circle of them ends
 
 }  // namespace
 
-std::string tile_name(std::int64_t m, std::int64_t n, int warps) {
+std::string tile_name(std::int64_t m, std::int64_t n, int warps, int depth) {
   return "TILE_" + std::to_string(m) + "x" + std::to_string(n) +
-         (warps == 4 ? "" : "_" + std::to_string(warps) + "W");
+         (warps == 4 ? "" : "_" + std::to_string(warps) + "W") +
+         (depth == 0 ? "" : "_K" + std::to_string(depth));
 }
 
 std::string shared_layout_name(const std::vector<std::int64_t>& shape, const std::string& type,
@@ -229,6 +233,9 @@ Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int s
       source.storage = s;
       return source;
     }
+  // A product on Blackwell whose slot has a copy in registers takes it from where that came from.
+  if (from_memory && steps == 0)
+    if (auto memory = where_copied_from(op, source)) return *memory;
   if (m.values[at(operand.value)].shape.empty()) refuse("is a number that another slot has");
   refuse("is in no register of the slot and in no memory");
   return source;
@@ -246,6 +253,27 @@ bool ValuePrinter::reaches_before(const Operand& operand) const {
   return false;
 }
 
+int ValuePrinter::depth_of(const meaning::Meaning& meaning, const Value& product) {
+  const Value whole = with_whole_factors(meaning, product);
+  const Operand& left = whole.operands[0];
+  const meaning::NumberType* type =
+      left.value < 0 ? nullptr : meaning::number_type(meaning.values[at(left.value)].type);
+  constexpr int kBytes = 32;  // PTX ISA, wgmma.mma_async
+  return type == nullptr ? kBytes / 2 : static_cast<int>(kBytes / type->bytes);
+}
+
+bool ValuePrinter::has_mixed_products(const Plan& plan) {
+  const meaning::Meaning& m = *plan.meaning;
+  if (plan.legal.target != Target::hopper) return false;
+  std::set<int> depths;
+  for (int v = 0; v < static_cast<int>(m.values.size()); ++v) {
+    if (m.values[at(v)].function != Function::product) continue;
+    const int op = m.in_loop(v) ? plan.op_of(v) : -1;
+    if (op < 0 || !plan.legal.by_warps[at(op)]) depths.insert(depth_of(m, m.values[at(v)]));
+  }
+  return depths.size() > 1;
+}
+
 Layout ValuePrinter::layout_of(int value) const {
   return layout_of(value, 0);
 }
@@ -255,9 +283,11 @@ Layout ValuePrinter::layout_of(int value, int steps) const {
   const Value& one = m.values[at(value)];
   if (one.shape.empty()) return {};
   if (one.shape.size() == 2) {
-    const Layout factor = as_right_factor(value);
-    return factor.kind != Layout::none ? factor
-                                       : Layout{Layout::matrix, one.shape[0], one.shape[1]};
+    if (const Layout factor = as_right_factor(value); factor.kind != Layout::none) return factor;
+    Layout tile{Layout::matrix, one.shape[0], one.shape[1]};
+    if (mixed_ && one.function == Function::product && depth_of(m, one) != kUsualDepth)
+      tile.depth = depth_of(m, one);
+    return tile;
   }
   // A vector: of the rows or columns of the tile that it was made of, else of those of the one that
   // it is used with, else of the first one with as many rows.
@@ -307,8 +337,8 @@ std::string ValuePrinter::text_of(const Layout& layout) const {
     throw Refusal{"op", "no register layout is known for a tile of " + std::to_string(layout.rows) +
                             " x " + std::to_string(layout.columns) + " on " +
                             std::to_string(warps) + " warps"};
-  needs_.tiles.insert({layout.rows, layout.columns, warps});
-  std::string name = tile_name(layout.rows, layout.columns, warps);
+  needs_.tiles.insert({layout.rows, layout.columns, warps, layout.depth});
+  std::string name = tile_name(layout.rows, layout.columns, warps, layout.depth);
   if (layout.kind == Layout::right) return "gl.DotOperandLayout(1, " + name + ", 2)";
   if (layout.kind == Layout::of_rows) return "gl.SliceLayout(1, " + name + ")";
   if (layout.kind == Layout::of_columns) return "gl.SliceLayout(0, " + name + ")";
@@ -351,6 +381,10 @@ std::string ValuePrinter::begun(int value, const Expression& first) const {
   const Layout layout = layout_of(value);
   if (first.layout.kind == Layout::none && layout.kind != Layout::none && first.type == one.type)
     return repeated(first.text, one, layout);
+  Layout usual = layout;
+  usual.depth = 0;
+  if (layout.depth != 0 && first.layout == usual && first.type == one.type)
+    return converted(first, layout);
   if (first.layout != layout || first.type != one.type)
     throw Refusal{"operand", one.id + " begins with another tile than it goes on with"};
   return first.text;

@@ -22,6 +22,9 @@ struct Layout {
   } kind = none;
   std::int64_t rows = 0, columns = 0;  ///< of the tile
   bool turned = false;                 ///< a transposed tile's: it has no name
+  /// Of a product's result on Hopper, what an instruction sums over, where a kernel has products of
+  /// several widths and this is not one of 16 bits: the same registers under another type. 0 else.
+  int depth = 0;
   bool operator==(const Layout&) const = default;
 };
 
@@ -56,7 +59,13 @@ std::optional<std::string> whole_text(const meaning::Operand& one);
 class ValuePrinter {
  public:
   ValuePrinter(const Plan& plan, int slot, ModuleNeeds& needs)
-      : plan_(plan), slot_(slot), needs_(needs) {}
+      : plan_(plan), slot_(slot), needs_(needs), mixed_(has_mixed_products(plan)) {}
+
+  /// Are products of wgmma in it whose instructions sum over several numbers of elements?
+  static bool has_mixed_products(const Plan& plan);
+  /// What an instruction of the product sums over; `mixed()`: of its kernel.
+  static int depth_of(const meaning::Meaning& meaning, const meaning::Value& product);
+  bool mixed() const { return mixed_; }
 
   /// Throws Refusal where the operand is none of these.
   Source resolve(int op, const meaning::Operand& operand) const;
@@ -132,6 +141,7 @@ class ValuePrinter {
   const Plan& plan_;
   int slot_;
   ModuleNeeds& needs_;
+  const bool mixed_;
 };
 
 }  // namespace twill::emit
