@@ -182,8 +182,8 @@ void SlotPrinter::product(int depth, int op, const Value& of_steps, Iteration it
                          " must lie in shared memory, along what is summed");
   }
   constexpr int kUsualDepth = 16;
-  const int depth_of_one = values_.mixed()     ? kUsualDepth
-                           : first == "f32"    ? 8
+  const int depth_of_one = values_.mixed()    ? kUsualDepth
+                           : first == "f32"   ? 8
                            : is_narrow(first) ? 32
                                               : kUsualDepth;
   const int other = needs_.product_depth;
@@ -402,9 +402,9 @@ Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
           on_tmem ? to_load(source.storage, it + -source.distance, cut, layout.columns)
                   : copy_of(source.storage, it + -source.distance) + cut;
       const bool turned = layout.kind == Layout::right && layout.turned;
-      const Expression read{text + (turned ? ".permute((1, 0))" : "") + ".load(" +
-                                values_.text_of(layout) + ")",
-                            layout, what.type};
+      const Expression read{
+          text + (turned ? ".permute((1, 0))" : "") + ".load(" + values_.text_of(layout) + ")",
+          layout, what.type};
       return what.function == Function::load ? filled_outside(value, read, it + -source.distance)
                                              : read;
     }
