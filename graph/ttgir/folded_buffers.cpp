@@ -108,6 +108,21 @@ std::optional<FoldedSource> FoldedLoop::stored(const Execution& load) const {
   return made;
 }
 
+Execution FoldedLoop::with_stored(const Execution& x) const {
+  Execution result = x;
+  for (Datum& datum : result.reads)
+    for (int steps = 0; steps < kMaxHandOvers && datum.made != kNone; ++steps) {
+      const Execution& load = at(datum.made);
+      if (m_.op(load.op).name != "ttg.local_load" || load.buffers.size() != 1) break;
+      const BufferUse& use = load.buffers.front();
+      const Ring* ring = ring_of(use.buffer);
+      if (ring == nullptr || !ring->forwarded || use.before == kNone) break;
+      if (class_of(m_.op(at(use.before).op)) != OpClass::local_store) break;
+      datum = at(use.before).reads.at(0);
+    }
+  return result;
+}
+
 int FoldedLoop::filled_for(int view) const {
   const auto found = filled_.find(view);
   return found == filled_.end() || found->second.size() != 1 ? kNone : *found->second.begin();

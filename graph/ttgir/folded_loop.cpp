@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <variant>
 
+#include "graph/index.hpp"
 #include "graph/ttgir/other_warps.hpp"
 #include "graph/ttgir/peeled.hpp"
+#include "graph/ttgir/successors.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -14,10 +17,11 @@ constexpr std::size_t kMaxUndoneOps = 1'000;  // of the loop that is written
 
 }  // namespace
 
-FoldedLoop::FoldedLoop(const Module& module, int loop)
-    : m_(module), loop_(loop), r_(replay(module, loop)) {
+FoldedLoop::FoldedLoop(const Module& module, int loop, bool any_tile)
+    : m_(module), loop_(loop), any_tile_(any_tile), r_(replay(module, loop, {}, any_tile)) {
   check_loops();
   read_warps();
+  read_around();
   collect();
   check_order();
   classify_buffers();
@@ -74,14 +78,100 @@ void FoldedLoop::collect() {
   }
 }
 
-FoldedLoop::Written FoldedLoop::written(const Replay& replay) {
+void FoldedLoop::read_around() {
+  const int inner = specialised_ == kNone ? first_loop() : specialised_;
+  int op = m_.parent(inner);
+  for (; op != kNone && m_.op(op).name == "scf.for"; op = m_.parent(op))
+    around_.insert(around_.begin(), op);
+  const int outermost = around_.empty() ? inner : around_.front();
+  stands_in_loops_ =
+      op != kNone && m_.op(op).name.ends_with(".func") && reaches(op, m_.op(outermost).block);
+}
+
+bool FoldedLoop::reaches(int function, int block) {
+  const auto returns = [&](int one) {
+    const auto& ops = m_.block(one).ops;
+    return ops.size() == 1 && m_.op(ops[0]).name == "tt.return";
+  };
+  const auto& blocks = m_.regions[twill::at(m_.op(function).regions.at(0))].blocks;
+  int now = blocks.at(0);
+  for (std::size_t steps = 0; steps < blocks.size() && !m_.block(now).ops.empty(); ++steps) {
+    const int last = m_.block(now).ops.back();
+    const auto next = successors(m_, last);
+    const auto* to = std::get_if<std::vector<int>>(&next);
+    if (to == nullptr) return false;
+    if (now == block) return to->empty() || (to->size() == 1 && returns(to->front()));
+    if (to->size() != 2 || returns((*to)[0]) == returns((*to)[1])) return false;
+    const bool where_true = returns((*to)[0]);
+    early_returns_.emplace_back(last, where_true);
+    now = (*to)[where_true ? 1 : 0];
+  }
+  return false;
+}
+
+std::size_t FoldedLoop::level_of(int op) const {
+  std::size_t level = 0;
+  for (; op != kNone; op = m_.parent(op))
+    level += std::find(around_.begin(), around_.end(), m_.parent(op)) != around_.end() ? 1 : 0;
+  return level;
+}
+
+int FoldedLoop::loop_left_by(int value) const {
+  const int op = m_.value(value).op;
+  if (op == kNone) return kNone;
+  const auto is_it = [&](const ReplayedLoop& loop) { return loop.op == op; };
+  return std::any_of(r_.loops.begin(), r_.loops.end(), is_it) ? op : kNone;
+}
+
+std::vector<int> FoldedLoop::behind() const {
+  std::vector<int> ops;
+  const auto rest_of = [&](int block, int from) {
+    const auto& all = m_.block(block).ops;
+    const auto at = std::find(all.begin(), all.end(), from);
+    if (at != all.end()) ops.insert(ops.end(), at + 1, all.end());
+  };
+  if (specialised_ == kNone) {
+    rest_of(m_.op(first_loop()).block, first_loop());
+    for (auto loop = around_.rbegin(); loop != around_.rend(); ++loop)
+      rest_of(m_.op(*loop).block, *loop);
+    return ops;
+  }
+  const auto& regions = m_.op(specialised_).regions;
+  for (std::size_t r = regions.size(); r-- > 0;) {  // the default one, the first, comes last
+    const auto& blocks = m_.regions[twill::at(regions[r])].blocks;
+    for (const ReplayedLoop& loop : r_.loops)
+      if (!blocks.empty() && m_.op(loop.op).block == blocks[0]) rest_of(blocks[0], loop.op);
+  }
+  rest_of(m_.op(specialised_).block, specialised_);
+  return ops;
+}
+
+int FoldedLoop::through(int value) const {
+  if (specialised_ == kNone) return value;
+  const Operation& around = m_.op(specialised_);
+  const Value& v = m_.value(value);
+  if (v.op == specialised_) {
+    const auto& blocks = m_.regions[twill::at(around.regions.at(0))].blocks;
+    const Operation& yield = m_.op(m_.block(blocks.at(0)).ops.back());
+    if (twill::at(v.index) >= yield.operands.size())
+      cannot_undo(specialised_, "what its default region yields is not understood");
+    return yield.operands[twill::at(v.index)];
+  }
+  if (v.op != kNone || v.block == kNone) return value;
+  for (const int region : around.regions)
+    if (m_.block(v.block).region == region && twill::at(v.index) < around.operands.size())
+      return around.operands[twill::at(v.index)];
+  return value;
+}
+
+FoldedLoop::Written FoldedLoop::written(const Replay& replay, std::int64_t from, std::int64_t to) {
   Written result;
   for (const Execution& x : replay.executions) {
-    if (x.iteration < kFirstSeen || x.iteration >= kLastSeen) continue;
+    if (x.iteration < from || x.iteration >= to) continue;
     for (const BufferUse& use : x.buffers) {
       if (!use.reads) continue;
       const Execution* w =
-          use.before == kNone ? nullptr : &replay.executions[static_cast<std::size_t>(use.before)];
+          use.before == kNone ? nullptr : &replay.executions[twill::at(use.before)];
       result[{x.op, x.iteration, use.read}] = {w == nullptr ? kNone : w->op,
                                                w == nullptr ? 0 : w->iteration};
     }
@@ -89,26 +179,38 @@ FoldedLoop::Written FoldedLoop::written(const Replay& replay) {
   return result;
 }
 
-void FoldedLoop::check_order() const {
+std::optional<CannotUndo> FoldedLoop::differs(const Written& one, const Written& other,
+                                              bool faster) const {
+  const auto iteration = [](std::int64_t i) {
+    return i == kBefore ? std::string("before the loop") : "in iteration " + std::to_string(i);
+  };
+  const auto known = [&](const std::pair<int, std::int64_t>& w) {
+    return w.first == kNone
+               ? std::string("nobody")
+               : "line " + std::to_string(m_.op(w.first).line) + " " + iteration(w.second);
+  };
+  for (const auto& [use, writer] : one) {
+    const auto found = other.find(use);
+    if (found == other.end() || found->second == writer) continue;
+    return CannotUndo{std::get<0>(use),
+                      "no barrier orders what it reads: " + iteration(std::get<1>(use)) +
+                          " that was written by " + known(writer) + ", or by " +
+                          known(found->second) + " where another partition is " +
+                          (faster ? "faster" : "slower")};
+  }
+  return std::nullopt;
+}
+
+void FoldedLoop::check_order() {
   if (r_.threads < 2) return;
-  const Written one = written(r_);
+  const Written one = written(r_, kFirstSeen, kLastSeen);
+  const Written first = written(r_, kBefore, kFirstSeen);
   for (int t = 0; t < r_.threads; ++t)
-    for (const bool first : {false, true}) {
-      const Written other = written(replay(m_, loop_, {t, first}));
-      for (const auto& [use, writer] : one) {
-        const auto found = other.find(use);
-        const auto known = [&](const std::pair<int, std::int64_t>& w) {
-          return w.first == kNone ? std::string("nobody")
-                                  : "line " + std::to_string(m_.op(w.first).line) +
-                                        " in iteration " + std::to_string(w.second);
-        };
-        if (found == other.end() || found->second == writer) continue;
-        cannot_undo(std::get<0>(use), "no barrier orders what it reads: in iteration " +
-                                          std::to_string(std::get<1>(use)) +
-                                          " that was written by " + known(writer) + ", or by " +
-                                          known(found->second) + " where another partition is " +
-                                          (first ? "faster" : "slower"));
-      }
+    for (const bool faster : {false, true}) {
+      const Replay other = replay(m_, loop_, {t, faster}, any_tile_);
+      if (const auto why = differs(one, written(other, kFirstSeen, kLastSeen), faster)) throw *why;
+      if (!unordered_first_)
+        unordered_first_ = differs(first, written(other, kBefore, kFirstSeen), faster);
     }
 }
 
@@ -150,17 +252,16 @@ void FoldedLoop::connect() {
 }
 
 void FoldedLoop::read_warps() {
-  int specialised = kNone;
   for (int op = first_loop(); op != kNone; op = m_.parent(op))
-    if (m_.op(op).name == "ttg.warp_specialize") specialised = op;
-  if (specialised == kNone) return;
+    if (m_.op(op).name == "ttg.warp_specialize") specialised_ = op;
+  if (specialised_ == kNone) return;
   const auto number = [](std::string_view text) {
     int value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value);
     return value;
   };
-  warps_ = {number(m_.inherited(specialised, "ttg.num-warps").first)};  // the default region's
-  const Operation& around = m_.op(specialised);
+  warps_ = {number(m_.inherited(specialised_, "ttg.num-warps").first)};  // the default region's
+  const Operation& around = m_.op(specialised_);
   if (around.generic) {  // array<i32: 4, 1>
     std::string_view list = m_.attribute(around, "partitionNumWarps");
     for (std::size_t at = list.find_first_of(":,"); at != std::string_view::npos;

@@ -48,8 +48,8 @@ class FoldedLoop {
     std::vector<Source> reads;  ///< per operand
   };
 
-  /// Throws CannotUndo.
-  FoldedLoop(const Module& module, int loop);
+  /// Throws CannotUndo. `any_tile`: as replay() has it.
+  FoldedLoop(const Module& module, int loop, bool any_tile = false);
 
   /// Iterations as those that stand before the loop say (peeled.hpp), not as few values carried as
   /// can be. Throws CannotUndo.
@@ -61,6 +61,26 @@ class FoldedLoop {
     return r_.executions[static_cast<std::size_t>(execution)];
   }
   int first_loop() const { return r_.loops.front().op; }
+  /// The ttg.warp_specialize whose partitions the loop is in; kNone where there is none.
+  int specialised() const { return specialised_; }
+  /// The loops around it up to the function, the outermost first; none where it is in partitions.
+  const std::vector<int>& around() const { return around_; }
+  /// In how many of these an op is.
+  std::size_t level_of(int op) const;
+  /// Is there nothing else around it, but that the function may return before?
+  bool stands_in_loops() const { return stands_in_loops_; }
+  /// The branches with which it returns before the loop, and whether it does where that asks holds.
+  const std::vector<std::pair<int, bool>>& early_returns() const { return early_returns_; }
+  /// The replayed loop that a value is a result of, of whichever partition; kNone where it is none.
+  int loop_left_by(int value) const;
+  /// The ops behind the loops, of partitions and then of the function, each in its order.
+  std::vector<int> behind() const;
+  /// A result of ttg.warp_specialize is what its default region yields, and an argument of a
+  /// partition what the function gives it.
+  int through(int value) const;
+  /// Who reads what in the first iterations, and before them, where that depends on which partition
+  /// is faster. None where it does not.
+  const std::optional<CannotUndo>& unordered_first() const { return unordered_first_; }
   const Type* type(int value) const { return m_.type_of(value); }
   bool is_kind(int value, TypeKind kind) const {
     const Type* t = type(value);
@@ -86,6 +106,9 @@ class FoldedLoop {
   bool is_value(int buffer) const;
   /// Who fills what is read by a view: kNone where nothing is read, or of several.
   int filled_for(int view) const;
+  /// An execution with what it reads through buffers that only hand tiles over, as it was stored
+  /// there.
+  Execution with_stored(const Execution& x) const;
   /// Is there a node of an op?
   bool has_node(int op) const { return index_.count(op) != 0; }
   /// The execution of an op in an iteration of the window.
@@ -125,13 +148,19 @@ class FoldedLoop {
   void check_loops() const;
   void collect();
   /// Does every op read the same, whichever partition is faster?
-  void check_order() const;
-  static Written written(const Replay& replay);
+  void check_order();
+  /// In iterations from one up to another; kBefore: before the loop.
+  static Written written(const Replay& replay, std::int64_t from, std::int64_t to);
+  /// The first that two replays do not agree on.
+  std::optional<CannotUndo> differs(const Written& one, const Written& other, bool faster) const;
   bool stays(int index) const;
   int node_of(int op);
   void connect();
   /// Of the default region and each partition.
   void read_warps();
+  void read_around();
+  /// From the function's first block to one of its own. Does it only go on to there or return?
+  bool reaches(int function, int block);
   /// The sources of a node in each iteration of the window; what makes them is kept, too.
   void read_all(int v);
   /// The k-th source of an op in an iteration, that of a node by its distance.
@@ -170,11 +199,17 @@ class FoldedLoop {
 
   const Module& m_;
   const int loop_;
+  const bool any_tile_;
   const Replay r_;
   std::map<int, std::vector<int>> by_op_;  ///< executions per iteration, in the order of the text
   std::map<int, Ring> rings_;              ///< by the execution of the allocation
   std::map<int, std::set<int>> filled_;    ///< view -> writers of what is read by it
-  std::vector<int> warps_;                 ///< by thread; none where there are no partitions
+  int specialised_ = kNone;
+  std::vector<int> around_;
+  bool stands_in_loops_ = true;
+  std::vector<std::pair<int, bool>> early_returns_;
+  std::optional<CannotUndo> unordered_first_;
+  std::vector<int> warps_;  ///< by thread; none where there are no partitions
   std::vector<Node> nodes_;
   std::map<int, int> index_;  ///< op -> node
   std::vector<Distance> edges_;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -29,10 +30,18 @@ class FoldedText {
 
  private:
   using Carried = std::tuple<int, int, std::int64_t>;  // node, result, iterations back
+  using Places = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  /// Where a line goes: before the loop or behind it, beside the ops of its op's block; the body.
+  enum class Where { before, body, after };
+  /// What stands in one of the loops around it, or in the function.
+  struct Level {
+    std::string before, after;
+    Places before_places, after_places;
+  };
 
   std::string unique(std::string name);
   std::string name_of(int value) const { return std::string(m_.value(value).name); }
-  void line(std::string& text, const std::string& content, int op);
+  void line(Where where, const std::string& content, int op);
   void line_in_body(const std::string& text, int op);
 
   // Before the loop.
@@ -44,6 +53,7 @@ class FoldedText {
   std::string before(int execution, int value);
   /// A buffer in the place of a ring of tensor memory.
   std::string collapsed(int buffer, int name);
+  std::string named_memory(int buffer, int name);
   /// Buffers from before the loop that nothing in it uses and something after it does.
   std::int64_t resident() const;
   /// Is a buffer, under any name, used by an op that was not executed up to the loop or in it?
@@ -65,8 +75,8 @@ class FoldedText {
   /// An op whose buffer stands for its result: a copy, a store into a ring.
   bool is_filler(const Operation& op) const;
   int filled(const Operation& op) const;
-  /// What a copy into a buffer brings, written into `text` as a tile: its name and its type.
-  std::pair<std::string, std::string> loaded(std::string& text, int index, const std::string& base,
+  /// What a copy into a buffer brings, written as a tile: its name and its type.
+  std::pair<std::string, std::string> loaded(Where where, int index, const std::string& base,
                                              const std::map<int, std::string>& names,
                                              int execution);
   std::string product(const Operation& op, const std::map<int, std::string>& names) const;
@@ -82,6 +92,11 @@ class FoldedText {
   std::optional<Part> part_of(int v, std::size_t k) const;
   void find_cut_products();
   void write_whole_product(int v, const std::vector<int>& chain);
+
+  // Numbers that a loop loads: folded_scalars.cpp.
+  std::optional<int> read_of(int v, std::size_t k, std::string_view name) const;
+  void find_scalars();
+  void write_scalar(int v, int pointers);
 
   // The function around it.
   /// What a carried value begins with, so many iterations back.
@@ -100,9 +115,17 @@ class FoldedText {
   /// A buffer of before the loop with what it has been filled with.
   std::string filled_before(int execution, int value);
   std::map<int, std::string> names_before(int execution);
+  // What stands in tensor memory before it: folded_text_memory.cpp.
+  /// The loop before ours that an execution is in, the outermost; kNone where it is in none.
+  int passed_loop(int execution) const;
   void fill_tensor_memory(int buffer, const std::string& name, int value);
+  /// What is written into tensor memory before an op before the loop reads it there.
   void write_before_reading(int execution);
+  /// All that is written into some buffers up to an execution.
+  void write_memory(int until, std::set<int> buffers);
+  void write_to_memory(int execution);
   void find_befores();
+  std::set<int> needed_behind() const;
   void write_after();
   void write_after_op(int index);
   std::string descriptor_store(int index, const std::map<int, std::string>& names,
@@ -127,13 +150,40 @@ class FoldedText {
   void hold(int buffer);
   void last_iteration(int index);
   std::string after_text(int value, int user);
-  /// What the loop leaves in its k-th variable.
-  std::string left(std::size_t k, int user);
+  /// What a replayed loop leaves in its k-th variable.
+  std::string left(int loop, std::size_t k, int user);
   std::string before_text(int value, int user);
   /// The upper bound, with the iterations that stand before the loop.
   std::string end(const Datum& bound, int name);
-  /// The text behind the loop, with the names of the loop's results.
-  std::string with_left_names() const;
+  /// A text behind the loop, with the names of the loop's results.
+  std::string with_left_names(std::string text) const;
+  // Other loops of the function: folded_text_loops.cpp.
+  /// What an op, and ops in it, read from around it.
+  std::vector<int> read_by(int index) const;
+  /// Names within other loops are no names for anything else.
+  void reserve_names();
+  /// The buffer that a value is a view of.
+  int root_of(int value) const;
+  /// Buffers made behind the loop that other loops there use.
+  void find_kept(const std::vector<int>& behind);
+  /// Is an op behind the loop written as it stands?
+  bool is_kept(int index) const;
+  void write_kept(int index);
+  void write_loop_before(int execution);
+  void write_early_returns();
+  /// What is stored before the loop, and in between what is loaded there, in that order.
+  void write_stores_before();
+
+  // Loops around it: folded_text_levels.cpp.
+  Level& level_of(int op) { return levels_[l_.level_of(op)]; }
+  /// A variable of a loop around it, by name; it is kept.
+  std::optional<std::string> outer_variable(int value);
+  /// Likewise what such a loop leaves.
+  std::optional<std::string> outer_result(int value);
+  /// What is needed for the variables that are kept is written behind the loop.
+  void write_yields();
+  void begin_outer(Undone& result, std::string& text, std::size_t outer);
+  void end_outer(Undone& result, std::string& text, std::size_t outer);
 
   const FoldedLoop& l_;
   const Module& m_;
@@ -142,8 +192,18 @@ class FoldedText {
   const Peeled* peeled_;
   int chain_ = 0;
   std::set<std::string> used_;
-  std::string before_, body_, after_, variable_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> before_places_, body_places_, after_places_;
+  std::string body_, variable_;
+  Places body_places_;
+  std::vector<Level> levels_;  ///< the function, and then the loops around it
+  /// Of a loop around it: its variable, what it carries by index, and what is yielded for that.
+  struct Outer {
+    std::string variable;
+    std::map<int, std::string> arguments, results, yields;
+  };
+  std::vector<Outer> outers_;
+  std::set<int> behind_;  ///< ops
+  std::set<int> kept_;    ///< buffers
+  int blocks_ = 0;        ///< of the function, but the first
   std::map<std::pair<std::int64_t, int>, std::string> constants_;
   std::map<int, std::string> arguments_, outer_, collapsed_;
   std::map<std::pair<int, int>, std::string> made_, results_;
@@ -159,10 +219,12 @@ class FoldedText {
   std::map<std::pair<std::string, std::int64_t>, std::string> earlier_;
   std::map<std::pair<int, std::int64_t>, std::string> numbers_;  ///< node, iterations before
   std::set<int> recurs_;                                         ///< nodes
+  std::set<int> filled_;                                         ///< buffers of tensor memory
   std::set<int> memory_written_;                                 ///< executions before the loop
   std::set<int> staging_;                                        ///< nodes
   std::map<int, std::vector<int>> whole_products_;  ///< last product of a chain -> the chain
-  std::set<int> joined_;                            ///< nodes of chains that are not written
+  std::map<int, int> scalars_;  ///< a number that is loaded -> the splat of its pointer
+  std::set<int> joined_;        ///< nodes of chains that are not written
   // Behind the loop.
   std::map<int, int> executed_;      ///< op before the loop -> execution
   std::map<int, std::string> left_;  ///< values behind the loop

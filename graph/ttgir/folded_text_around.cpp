@@ -23,7 +23,7 @@ std::string FoldedText::first(int node, int result, std::int64_t distance,
   const int loop = l_.first_loop();
   if (peeled_ == nullptr) {
     std::string name = "%" + unique("first");
-    line(before_, "    " + name + " = ub.poison : " + type, loop);
+    line(Where::before, "    " + name + " = ub.poison : " + type, loop);
     return name;
   }
   const std::int64_t iteration = -distance - peeled_->ahead[twill::at(node)];
@@ -74,7 +74,7 @@ std::string FoldedText::end(const Datum& bound, int name) {
   const std::string text = text_of(bound, name, loop);
   std::string result = "%" + unique("end");
   const std::string more = constant(added, type.bits);
-  line(before_,
+  line(Where::before,
        "    " + result + " = arith.addi " + text + ", " + more + " : " + std::string(type.text),
        loop);
   return result;
@@ -102,11 +102,15 @@ std::optional<std::string> FoldedText::number_ahead(int v, std::size_t k, int na
 std::optional<std::string> FoldedText::without_addition(int u, std::int64_t before) {
   const FoldedLoop::Node& node = l_.node(u);
   const Linear& by = peeled_->even.at(u);
-  if (before == 0 || m_.op(node.op).name != "arith.addi" || !by.terms.empty()) return std::nullopt;
+  if (before == 0 || m_.op(node.op).name != "arith.addi") return std::nullopt;
   const Execution& x = l_.at(l_.execution(node.op, kFirstSeen));
+  const Execution& next = l_.at(l_.execution(node.op, kFirstSeen + 1));
+  const Linear whole = sum_of(Linear(), by, before);
   for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
-    const FoldedSource &added = node.reads[k], &to = node.reads[1 - k];
-    if (added.kind != FoldedSource::number || added.iteration != by.constant * before) continue;
+    const FoldedSource& to = node.reads[1 - k];
+    const auto &added = x.reads[k].number, &later = next.reads[k].number;
+    if (!added || !later || x.reads[k].assumed || !equal(*added, whole) || !equal(*later, whole))
+      continue;
     if (to.kind == FoldedSource::node && to.iteration != 0) continue;
     const auto number = number_ahead(u, 1 - k, x.names[1 - k], 0);
     return number ? *number : read_plain(u, 1 - k, x.names[1 - k]);
@@ -150,7 +154,7 @@ std::string FoldedText::earlier(const std::string& number, const Linear& by,
     std::string subtracted;
     if (type.kind == TypeKind::tensor) {
       subtracted = "%" + unique("less");
-      line(before_,
+      line(Where::before,
            "    " + subtracted + " = arith.constant dense<" + std::to_string(less) +
                "> : " + std::string(type.text),
            op);
@@ -206,67 +210,15 @@ std::string FoldedText::filled_before(int execution, int value) {
   if (writer == kNone || !is_filler(m_.op(l_.at(writer).op)))
     cannot_undo(made, "what its buffer is filled with is not known");
   const std::string base = name_of(value);
-  const auto [tile, type] = loaded(before_, l_.at(writer).op, base, names_before(writer), writer);
+  const auto [tile, type] =
+      loaded(Where::before, l_.at(writer).op, base, names_before(writer), writer);
   std::string& name = made_[{execution, value}];
   name = "%" + unique(base);
-  line(before_,
+  line(Where::before,
        "    " + name + " = ttg.local_alloc " + tile + " : (" + type + ") -> " +
            std::string(l_.type(value)->text),
-       made);
+       l_.at(writer).op);
   return name;
-}
-
-void FoldedText::fill_tensor_memory(int buffer, const std::string& name, int value) {
-  if (buffer < kNone) return;  // made in the loop
-  int writer = kNone;
-  for (std::size_t e = 0; e < r_.executions.size(); ++e)
-    for (const BufferUse& use : r_.executions[e].buffers)
-      if (use.buffer == buffer && use.writes && !of_loop(r_.executions[e]) &&
-          peeled_->executions.count(static_cast<int>(e)) == 0)
-        writer = static_cast<int>(e);
-  const Execution& x = l_.at(writer == kNone ? buffer : writer);
-  const int tile = operand_tile(m_.op(x.op));
-  if (writer == kNone && tile == kNone) return;  // nothing is in it
-  const OpClass c = class_of(m_.op(x.op));
-  if (tile == kNone || (c != OpClass::tmem_store && c != OpClass::tmem_alloc))
-    cannot_undo(x.op, "what it leaves in tensor memory before the loop is not known");
-  const std::string text = names_before(writer == kNone ? buffer : writer).at(tile);
-  line(before_,
-       "    ttng.tmem_store " + text + ", " + name + ", " + constant(1, 1) + " : " +
-           std::string(l_.type(tile)->text) + " -> " + std::string(l_.type(value)->text),
-       x.op);
-}
-
-/// What is written into tensor memory before an op before the loop reads it there.
-void FoldedText::write_before_reading(int execution) {
-  const Execution& x = l_.at(execution);
-  for (const BufferUse& read : x.buffers) {
-    if (!read.reads) continue;
-    if (l_.is_ring(read.buffer))
-      cannot_undo(x.op, "it reads a buffer before the loop that the loop uses, too");
-    for (int e = 0; e < execution; ++e) {
-      const Execution& writer = l_.at(e);
-      const Operation& op = m_.op(writer.op);
-      const auto writes = [&](const BufferUse& use) {
-        return use.writes && use.buffer == read.buffer && use.slot == read.slot;
-      };
-      if (std::none_of(writer.buffers.begin(), writer.buffers.end(), writes)) continue;
-      const bool product = is_tensor_memory_mma(op);
-      if (of_loop(writer) || (!product && class_of(op) != OpClass::tmem_store))
-        cannot_undo(writer.op, "what it leaves for what is read before the loop is not known");
-      if (!memory_written_.insert(e).second) continue;
-      if (product) write_before_reading(e);  // what it adds to
-      std::map<int, std::string> names;
-      for (std::size_t k = 0; k < writer.reads.size(); ++k)
-        if (!l_.drops(writer.names[k]))
-          names[writer.names[k]] = text_of(writer.reads[k], writer.names[k], writer.op);
-      std::string text = product ? this->product(op, names) : op_text(m_, writer.op, names);
-      for (const int value : op.operands)
-        if (!product && l_.is_kind(value, TypeKind::token))
-          text = without_token(text, name_of(value));
-      line(before_, "    " + text, writer.op);
-    }
-  }
 }
 
 /// Numbers that are made of themselves, of earlier iterations.
@@ -298,11 +250,13 @@ void FoldedText::find_befores() {
 
 std::string FoldedText::before_text(int value, int user) {
   for (int steps = 0; steps < kMostNames; ++steps) {
+    value = l_.through(value);
     const Value& v = m_.value(value);
     if (v.op == kNone) {
       const auto found = arguments_.find(value);
-      if (found == arguments_.end()) break;
-      return found->second;
+      if (found != arguments_.end()) return found->second;
+      if (const auto variable = outer_variable(value)) return *variable;
+      break;
     }
     const Operation& op = m_.op(v.op);
     if (class_of(op) == OpClass::transparent && op.operands.size() == op.results.size()) {
@@ -332,8 +286,8 @@ std::string FoldedText::before_text(int value, int user) {
   cannot_undo(user, "where what it reads comes from is not known");
 }
 
-std::string FoldedText::left(std::size_t k, int user) {
-  const Operation& loop = m_.op(l_.first_loop());
+std::string FoldedText::left(int index, std::size_t k, int user) {
+  const Operation& loop = m_.op(index);
   const int block = m_.regions[twill::at(loop.regions[0])].blocks[0];
   const Operation& yield = m_.op(m_.block(block).ops.back());
   std::vector<std::size_t> variables = {k};  // each takes over what the next one had
@@ -365,16 +319,17 @@ std::string FoldedText::left(std::size_t k, int user) {
   // With no iteration the loop leaves what its variables begin with.
   for (std::int64_t t = 0; t < back - ahead; ++t) {
     if (peeled_->first.count({node, v.index, t - back}) != 0) continue;
-    const int begin = loop.operands.at(3 + variables[static_cast<std::size_t>(t)]);
+    const int begin = loop.operands.at(kBounds + variables[static_cast<std::size_t>(t)]);
     first_of_left_[{node, v.index, back - ahead - t}] = before_text(begin, user);
   }
   return mark_of(node, v.index, distance);
 }
 
 std::string FoldedText::after_text(int value, int user) {
+  value = l_.through(value);
   for (int steps = 0; same_.count(value) != 0; ++steps) {
     if (steps == kMostNames) cannot_undo(user, "where what it reads comes from is not known");
-    value = same_.at(value);
+    value = l_.through(same_.at(value));
   }
   if (const auto found = left_.find(value); found != left_.end()) return found->second;
   if (held_.count(value) != 0 || brought_.count(value) != 0) {  // a buffer, by what is in it
@@ -385,14 +340,23 @@ std::string FoldedText::after_text(int value, int user) {
                                               std::string(l_.type(held_.at(value))->text));
     std::string& name = left_[value];
     name = "%" + unique(name_of(value));
-    line(after_,
+    line(Where::after,
          "    " + name + " = ttg.local_alloc " + tile + " : (" + type + ") -> " +
              std::string(l_.type(value)->text),
          user);
     return name;
   }
-  const Value& v = m_.value(value);
-  if (v.op == l_.first_loop()) return left(twill::at(v.index), user);
+  if (const auto result = outer_result(value)) return *result;
+  if (const int made = m_.value(value).op; made != kNone && behind_.count(made) != 0) {
+    if (++chain_ > kMostNames) cannot_undo(user, "it is the end of too long a chain of ops");
+    write_after_op(made);  // it was not needed before
+    --chain_;
+    if (left_.count(value) == 0 && same_.count(value) == 0)
+      cannot_undo(user, "where what it reads comes from is not known");
+    return after_text(value, user);
+  }
+  if (const int loop = l_.loop_left_by(value); loop != kNone)
+    return left(loop, twill::at(m_.value(value).index), user);
   return before_text(value, user);
 }
 
@@ -406,12 +370,51 @@ void FoldedText::hold(int buffer) {
   left_.erase(buffer);
 }
 
+/// Not those that only say which barrier is waited for, in which phase.
+std::set<int> FoldedText::needed_behind() const {
+  std::set<int> needed, values;
+  const std::vector<int> behind = l_.behind();
+  for (auto index = behind.rbegin(); index != behind.rend(); ++index) {
+    const Operation& op = m_.op(*index);
+    const OpClass c = class_of(op);
+    if (is_kept(*index)) {
+      needed.insert(*index);
+      for (const int value : read_by(*index)) values.insert(l_.through(value));
+      continue;
+    }
+    if (c == OpClass::synchronise || c == OpClass::terminator || only_waits(m_, *index)) continue;
+    if (!op.results.empty() && is_barrier_buffer(m_, op.results[0])) continue;
+    const bool computes = c == OpClass::replicated || c == OpClass::elementwise ||
+                          c == OpClass::view || c == OpClass::layout;
+    if (computes && std::none_of(op.results.begin(), op.results.end(),
+                                 [&](int value) { return values.count(value) != 0; }))
+      continue;
+    needed.insert(*index);
+    std::vector<int> ops = {*index};  // with what ops in its regions read
+    for (std::size_t k = 0; k < ops.size(); ++k) {
+      for (const int value : m_.op(ops[k]).operands) values.insert(l_.through(value));
+      for (const int region : m_.op(ops[k]).regions)
+        for (const int block : m_.regions[twill::at(region)].blocks)
+          ops.insert(ops.end(), m_.block(block).ops.begin(), m_.block(block).ops.end());
+    }
+  }
+  return needed;
+}
+
 void FoldedText::write_after() {
-  find_befores();
-  const Operation& loop = m_.op(l_.first_loop());
-  const auto& ops = m_.block(loop.block).ops;
-  for (auto op = std::find(ops.begin(), ops.end(), l_.first_loop()) + 1; op != ops.end(); ++op)
-    write_after_op(*op);
+  const std::vector<int> behind = l_.behind();
+  behind_.insert(behind.begin(), behind.end());
+  find_kept(behind);
+  const std::set<int> needed = needed_behind();
+  std::size_t level = l_.around().size();
+  for (const int op : behind) {
+    if (l_.level_of(op) != level) {  // what a buffer has there is that of some tile
+      held_.clear();
+      brought_.clear();
+      level = l_.level_of(op);
+    }
+    if (needed.count(op) != 0) write_after_op(op);
+  }
 }
 
 /// A copy from shared memory is a store of the tile that lies there.
@@ -483,21 +486,20 @@ void FoldedText::store_after(int index) {
   std::map<int, std::string> names;
   int tile = kNone;
   for (const int value : op.operands) {
-    if (const auto held = held_.find(value); held != held_.end())
+    if (const auto held = held_.find(l_.through(value)); held != held_.end())
       tile = held->second;
     else if (!l_.is_kind(value, TypeKind::memdesc))
       names[value] = after_text(value, index);
   }
   if (tile == kNone) cannot_undo(index, "the tile that it copies behind the loop is not known");
   const std::string text = after_text(tile, index);
-  line(after_, "    " + descriptor_store(index, names, text, std::string(l_.type(tile)->text)),
-       index);
+  line(Where::after,
+       "    " + descriptor_store(index, names, text, std::string(l_.type(tile)->text)), index);
 }
 
 /// The results of a branch with the last iteration are what the whole loop leaves.
 void FoldedText::last_iteration(int index) {
   const Operation& op = m_.op(index);
-  const Operation& loop = m_.op(l_.first_loop());
   for (std::size_t k = 0; k < op.results.size(); ++k) {
     const auto& [node, result, back] = peeled_->last.results.at({index, static_cast<int>(k)});
     const std::int64_t ahead = peeled_->ahead[twill::at(node)];
@@ -509,9 +511,9 @@ void FoldedText::last_iteration(int index) {
     if (op.regions.size() != 2) cannot_undo(index, "what there is without it is not known");
     const auto& block = m_.regions[twill::at(op.regions[1])].blocks;
     const int value = m_.op(m_.block(block.at(0)).ops.back()).operands.at(k);
-    const Value& other = m_.value(value);
+    const int from = l_.loop_left_by(value);
     const int begin =
-        other.op == l_.first_loop() ? loop.operands.at(3 + twill::at(other.index)) : value;
+        from == kNone ? value : m_.op(from).operands.at(kBounds + twill::at(m_.value(value).index));
     first_of_left_[{node, result, distance}] = before_text(begin, index);
   }
 }
@@ -519,7 +521,10 @@ void FoldedText::last_iteration(int index) {
 void FoldedText::write_after_op(int index) {
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
-  if (c == OpClass::terminator || c == OpClass::synchronise || only_waits(m_, index)) return;
+  if (is_kept(index)) return write_kept(index);
+  if (c == OpClass::terminator || c == OpClass::synchronise || only_waits(m_, index) ||
+      op.name.starts_with("cf."))
+    return;
   if (peeled_->last.branches.count(index) != 0) return last_iteration(index);
   if (c == OpClass::transparent) {
     if (op.operands.size() == op.results.size())
@@ -532,9 +537,18 @@ void FoldedText::write_after_op(int index) {
     return;
   }
   if (c == OpClass::local_store) {
-    hold(op.operands.at(1));
-    held_[op.operands[1]] = op.operands[0];
+    const int buffer = l_.through(op.operands.at(1));
+    hold(buffer);
+    held_[buffer] = op.operands[0];
     return;
+  }
+  if (c == OpClass::local_load && op.operands.size() == 1 && op.results.size() == 1) {
+    // What a partition leaves for the function, as it was stored.
+    const auto held = held_.find(l_.through(op.operands[0]));
+    if (held != held_.end() && l_.type(held->second)->text == l_.type(op.results[0])->text) {
+      same_[op.results[0]] = held->second;
+      return;
+    }
   }
   if (is_tile_store(op)) return store_after(index);
   if (c == OpClass::copy && is_filler(op)) {
@@ -543,7 +557,7 @@ void FoldedText::write_after_op(int index) {
       if (!l_.drops(value) && !l_.is_kind(value, TypeKind::memdesc))
         names[value] = after_text(value, index);
     hold(filled(op));
-    brought_[filled(op)] = loaded(after_, index, name_of(filled(op)), names, kNone);
+    brought_[filled(op)] = loaded(Where::after, index, name_of(filled(op)), names, kNone);
     return;
   }
   if (c == OpClass::control || c == OpClass::unknown || c == OpClass::copy ||
@@ -560,13 +574,10 @@ void FoldedText::write_after_op(int index) {
     left_[value] = "%" + unique(name_of(value));
     results += (results.empty() ? "" : ", ") + left_[value];
   }
-  const auto lines = std::count(text.begin(), text.end(), '\n');
-  line(after_, "    " + (results.empty() ? text : results + " = " + text), index);
-  for (std::int64_t k = 0; k < lines; ++k) after_places_.push_back(after_places_.back());
+  line(Where::after, "    " + (results.empty() ? text : results + " = " + text), index);
 }
 
-std::string FoldedText::with_left_names() const {
-  std::string text = after_;
+std::string FoldedText::with_left_names(std::string text) const {
   for (const auto& [key, name] : left_names_) {
     const auto& [node, result, distance] = key;
     const std::string mark = mark_of(node, result, distance);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "graph/index.hpp"
+#include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/op_text.hpp"
 #include "graph/ttgir/peeled.hpp"
 
@@ -34,10 +35,8 @@ class LastMatcher {
   explicit LastMatcher(const FoldedLoop& loop) : l_(loop), m_(loop.module()) {}
 
   LastIteration run() {
-    const Operation& loop = m_.op(l_.first_loop());
-    const auto& ops = m_.block(loop.block).ops;
-    for (auto op = std::find(ops.begin(), ops.end(), l_.first_loop()) + 1; op != ops.end(); ++op)
-      if (m_.op(*op).name == "scf.if") branch(*op);
+    for (const int op : l_.behind())
+      if (m_.op(op).name == "scf.if") branch(op);
     return std::move(out_);
   }
 
@@ -112,10 +111,48 @@ class LastMatcher {
         case FoldedSource::buffer:
           if (!reads_buffer(steady, k, operands[k])) return false;
           break;
-        default: return false;
+        case FoldedSource::variable:
+          if (!is_last_index(operands[k])) return false;
+          break;
+        case FoldedSource::number:
+          if (constant_integer(m_, operands[k]) != s.iteration) return false;
+          break;
       }
     }
     return true;
+  }
+
+  /// The loop's variable in the one iteration that the loop does not come to: of loops from 0 to a
+  /// bound less a step, (bound - 1) / step x step.
+  bool is_last_index(int value) const {
+    const Operation& loop = m_.op(l_.first_loop());
+    const auto step = constant_integer(m_, loop.operands.at(2));
+    if (constant_integer(m_, loop.operands.at(0)) != 0 || !step || *step < 1) return false;
+    const auto less = [&](int of) {  // x and c of x - c
+      const int made = m_.value(of).op;
+      std::optional<std::pair<int, std::int64_t>> found;
+      if (made == kNone || m_.op(made).operands.size() != 2) return found;
+      const auto number = constant_integer(m_, m_.op(made).operands[1]);
+      if (number && (m_.op(made).name == "arith.subi" || m_.op(made).name == "arith.addi"))
+        found.emplace(m_.op(made).operands[0],
+                      m_.op(made).name == "arith.subi" ? *number : -*number);
+      return found;
+    };
+    const auto by_step = [&](int of, std::string_view name) {  // x of "name x, step"
+      const int made = m_.value(of).op;
+      if (made == kNone || m_.op(made).name != name || m_.op(made).operands.size() != 2 ||
+          constant_integer(m_, m_.op(made).operands[1]) != step)
+        return static_cast<int>(kNone);
+      return m_.op(made).operands[0];
+    };
+    int before = value;
+    if (*step != 1) {
+      const int quotient = by_step(value, "arith.muli");
+      before = quotient == kNone ? kNone : by_step(quotient, "arith.divsi");
+    }
+    const auto end = less(loop.operands.at(1));
+    const auto last = before == kNone ? std::nullopt : less(before);
+    return end && last && end->first == last->first && end->second == *step && last->second == 1;
   }
 
   /// Tensor memory that the loop has written in its last iteration, one buffer.
@@ -137,22 +174,27 @@ class LastMatcher {
     return false;
   }
 
+  int yielded(int block, std::size_t k) const {
+    return m_.op(m_.block(block).ops.back()).operands.at(k);
+  }
+
   /// What a value is of what the loop or the branch leaves.
   std::optional<Left> left_by(int value, const std::map<int, Left>& known) const {
-    const Operation& loop = m_.op(l_.first_loop());
-    const int body = m_.regions[twill::at(loop.regions[0])].blocks[0];
-    const Operation& yield = m_.op(m_.block(body).ops.back());
+    int loop = kNone, body = kNone;
     std::int64_t back = 0;
     for (int steps = 0; steps < kMostLinks; ++steps) {
       if (const auto found = known.find(value); found != known.end() && back == 0)
         return found->second;
+      if (back == 0) value = l_.through(value);
       const Value& v = m_.value(value);
-      if (v.op == l_.first_loop()) {
+      if (loop == kNone && l_.loop_left_by(value) != kNone) {
+        loop = v.op;
+        body = m_.regions[twill::at(m_.op(loop).regions[0])].blocks[0];
         ++back;
-        value = yield.operands.at(twill::at(v.index));
+        value = yielded(body, twill::at(v.index));
       } else if (v.op == kNone && v.block == body && v.index > 0 && back > 0) {
         ++back;
-        value = yield.operands.at(twill::at(v.index) - 1);
+        value = yielded(body, twill::at(v.index) - 1);
       } else if (v.op != kNone && class_of(m_.op(v.op)) == OpClass::transparent &&
                  m_.op(v.op).operands.size() == m_.op(v.op).results.size()) {
         value = m_.op(v.op).operands[twill::at(v.index)];

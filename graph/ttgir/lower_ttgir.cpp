@@ -45,8 +45,10 @@ Module parsed(const Module& module, const Undone& undone) {
 
 /// A module of the loop as it was before it was pipelined or partitioned. Throws InputError where
 /// it cannot be undone. `remark` says what was done, `lost` why the function around it is lost.
+/// `which`: of its loops.
 Module undone(const Module& module, const LoopOptions& options, const AlreadyLowered& seen,
-              std::string& remark, std::string& lost, std::int64_t& resident) {
+              std::string& remark, std::string& lost, std::int64_t& resident,
+              std::optional<int>& which) {
   const std::vector<LoopInfo> loops = list_loops(module);
   const int chosen = loops[choose_loop(module, loops, options.loop)].op;
   const int loop = innermost(module, loops, chosen);
@@ -54,6 +56,12 @@ Module undone(const Module& module, const LoopOptions& options, const AlreadyLow
     const Undone undone = undo_schedule(module, loop);
     resident = undone.resident;
     Module again = parsed(module, undone);
+    const std::vector<LoopInfo> found = list_loops(again);
+    for (std::size_t l = 0; l < found.size(); ++l) {
+      const auto place = [](const Operation& op) { return std::pair(op.line, op.column); };
+      if (found[l].innermost && place(again.op(found[l].op)) == place(module.op(loop)))
+        which = static_cast<int>(l);
+    }
     if (!undone.whole) {
       const CannotUndo& why = undone.why_alone;
       lost = (why.op == kNone ? ""
@@ -113,8 +121,9 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
   } catch (const AlreadyLowered& seen) {
     if (as_read.nest) throw;  // one loop of it is undone, not two
     std::optional<Module> before;
+    std::optional<int> which;
     try {
-      before = undone(result.module, loop_options, seen, remark, result.lost, resident);
+      before = undone(result.module, loop_options, seen, remark, result.lost, resident, which);
     } catch (const InputError&) {
       if (!as_read.undo_rings) throw;
     }
@@ -127,7 +136,7 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
     result.module = std::move(*before);
     result.undone = true;
     LoopOptions only = as_read;
-    only.loop.reset();
+    only.loop = which;
     result.loop = lower_loop(result.module, result.machine, only);
     if (resident > 0) {
       result.loop.kernel.resident_memory.emplace_back("smem", resident);

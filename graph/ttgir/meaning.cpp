@@ -125,14 +125,18 @@ bool MeaningBuilder::in_loop(int op) const {
 }
 
 /// Tiles as read_meaning() expects them: of a product M, N, K, of a reduction what it reduces.
-void MeaningBuilder::finish_tile(const meaning::Meaning& meaning, meaning::Value& value) {
+void MeaningBuilder::finish_tile(const meaning::Meaning& meaning, meaning::Value& value) const {
   value.tile = value.shape;
   if (value.operands.empty() || value.operands[0].value < 0) return;
   const Operand& one = value.operands[0];
   std::vector<std::int64_t> seen = meaning.values[at(one.value)].shape;
+  const bool product = value.function == Function::product;
+  if (((one.columns > 0 || one.transposed || product) && seen.size() < 2) ||
+      (product && value.shape.size() < 2))
+    refuse(loop_, "the shapes of " + value.id + " and of its operands do not agree");
   if (one.columns > 0) seen[1] = one.columns;
   if (one.transposed) std::swap(seen[0], seen[1]);
-  if (value.function == Function::product) value.tile = {value.shape[0], value.shape[1], seen[1]};
+  if (product) value.tile = {value.shape[0], value.shape[1], seen[1]};
   if (meaning::reduces_rows(value.function) || meaning::finds_place(value.function))
     value.tile = seen;
 }

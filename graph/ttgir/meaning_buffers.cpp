@@ -72,6 +72,25 @@ std::optional<MeaningBuilder::Write> MeaningBuilder::write_by(int index, int wan
   return write;
 }
 
+bool MeaningBuilder::written_within(int op, int root) const {
+  if (m_.op(op).regions.empty()) return false;
+  for (int inner = 0; inner < static_cast<int>(m_.ops.size()); ++inner)
+    for (int around = m_.parent(inner); around != kNone; around = m_.parent(around))
+      if (around == op && write_by(inner, root)) return true;
+  return false;
+}
+
+bool MeaningBuilder::written_behind(int user, int root) const {
+  const auto& ops = m_.block(m_.op(loop_).block).ops;
+  const auto loop = std::find(ops.begin(), ops.end(), loop_);
+  bool found = false;
+  for (auto op = loop; op != ops.end() && *op != user; ++op) {
+    if (op != loop) found = found || written_within(*op, root);
+    if (write_by(*op, root)) found = false;
+  }
+  return found;
+}
+
 MeaningBuilder::Seen MeaningBuilder::written(int user, const Write& write, Where where, int copy,
                                              int dimension, int distance) {
   const Operation& op = m_.op(write.op);
@@ -124,10 +143,7 @@ MeaningBuilder::Seen MeaningBuilder::at_entry(int user, int root, int copy, int 
   for (const int op : ops) {
     early = op == user;
     if (op == loop_ || early) break;
-    if (!m_.op(op).regions.empty())
-      for (int inner = 0; inner < static_cast<int>(m_.ops.size()); ++inner)
-        for (int around = m_.parent(inner); around != kNone; around = m_.parent(around))
-          region = region || (around == op && write_by(inner, root));
+    region = region || written_within(op, root);
     if (const auto write = write_by(op, root)) {
       last = write;
       region = false;
@@ -157,12 +173,11 @@ MeaningBuilder::Seen MeaningBuilder::contents(int user, int root, Where where, i
   std::vector<Write> writes;  // of the loop's body, in its order
   for (const int op : m_.block(body_).ops) {
     if (const auto write = write_by(op, root)) writes.push_back(*write);
-    for (int inner = 0; inner < static_cast<int>(m_.ops.size()) && !m_.op(op).regions.empty();
-         ++inner)
-      for (int around = m_.parent(inner); around != kNone; around = m_.parent(around))
-        if (around == op && write_by(inner, root))
-          refuse(user, "it reads a buffer that is written in a branch or an inner loop");
+    if (written_within(op, root))
+      refuse(user, "it reads a buffer that is written in a branch or an inner loop");
   }
+  if (where == Where::after && written_behind(user, root))
+    refuse(user, "it reads a buffer that another loop or a branch behind the loop writes into");
   if (where == Where::before || writes.empty()) {
     // Nobody writes into it in the loop: it has what it had before, or behind the loop since.
     if (where == Where::after) {

@@ -94,7 +94,7 @@ class MeaningBuilder {
   meaning::Operand beside(int op, const meaning::Value& value, const Seen& seen) const;
   std::optional<bool> flag(int op, int value) const;
   bool starts_at_zero(int op, int value) const;
-  static void finish_tile(const meaning::Meaning& meaning, meaning::Value& value);
+  void finish_tile(const meaning::Meaning& meaning, meaning::Value& value) const;
   void check_shapes(const meaning::Meaning& meaning, const meaning::Value& value) const;
   ModuleMeaning joined();
 
@@ -150,6 +150,10 @@ class MeaningBuilder {
   };
   int buffer(int user, int value) const;
   std::optional<Write> write_by(int op, int buffer) const;
+  /// Does an op in an op's regions write into a buffer?
+  bool written_within(int op, int buffer) const;
+  /// Is a buffer written into by another loop, or a branch, behind the loop and before a user?
+  bool written_behind(int user, int buffer) const;
   Seen shown(int user, int buffer, Where where, int copy, int dimension);
   Seen contents(int user, int buffer, Where where, int copy, int dimension, int distance);
   Seen written(int user, const Write& write, Where where, int copy, int dimension, int distance);

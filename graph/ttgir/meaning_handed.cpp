@@ -142,6 +142,8 @@ bool MeaningBuilder::worked_on_here(int index, int depth) const {
   const auto loop = std::find(ops.begin(), ops.end(), loop_);
   for (const int operand : m_.op(index).operands) {
     const int made = m_.value(operand).op;
+    if (is_tile(operand, TypeKind::memdesc) && written_behind(index, buffer(index, operand)))
+      return false;
     if (made == kNone || made == loop_) continue;
     if (std::find(loop, ops.end(), made) == ops.end() && branch_behind(made) == kNone)
       continue;  // before the loop

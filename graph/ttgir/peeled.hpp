@@ -47,6 +47,8 @@ struct Peeled {
   std::map<std::pair<int, std::size_t>, Datum> once;
   /// The executions before the loop that are of its nodes.
   std::set<int> executions;
+  /// Ops before the loop, of the function or of a loop around it, that store something.
+  std::set<int> stores;
   /// Branches behind the loop that have the last iteration of some nodes, if there is one.
   LastIteration last;
 };

@@ -267,12 +267,16 @@ void Replayer::enter_loop(int index, int t, const std::vector<Datum>& in) {
   } else if (!is_under(loop_, index) && region_ == kNone) {
     fail(index, "the loop has a loop in it");
   }
+  thread.frames.push_back(frame);
+  if (any_tile_ && !replays) {
+    for (const int argument : arguments) define(argument, unknown(argument));
+    return;
+  }
   Datum variable = in[0];
   variable.made = variable.buffer = kNone;
   variable.value = arguments[0];
   define(arguments[0], variable);
   for (std::size_t k = 1; k < arguments.size(); ++k) define(arguments[k], in[k + 2]);
-  thread.frames.push_back(frame);
 }
 
 /// A while loop around the one replayed: its condition holds.
@@ -475,8 +479,8 @@ bool is_barrier_buffer(const Module& module, int value) {
   return type != nullptr && type->kind == TypeKind::memdesc && type->element == "i64";
 }
 
-Replay replay(const Module& module, int loop, const Pace& pace) {
-  return Replayer(module, loop, pace).run();
+Replay replay(const Module& module, int loop, const Pace& pace, bool any_tile) {
+  return Replayer(module, loop, pace, any_tile).run();
 }
 
 }  // namespace twill::ttgir

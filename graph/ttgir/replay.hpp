@@ -98,7 +98,9 @@ struct Pace {
 
 /// Replays the function around `loop`: the partitions of its ttg.warp_specialize up to the first
 /// innermost loop of each, or else the loop itself, which has no loop in it. Throws CannotUndo.
-Replay replay(const Module& module, int loop, const Pace& pace = {});
+/// `any_tile`: nothing is taken to be known of what the variables of loops around it are, as in any
+/// iteration of theirs; else it is their first one.
+Replay replay(const Module& module, int loop, const Pace& pace = {}, bool any_tile = false);
 
 /// Is the value a barrier, or a ring of them?
 bool is_barrier_buffer(const Module& module, int value);

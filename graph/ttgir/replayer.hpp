@@ -20,8 +20,8 @@ namespace twill::ttgir {
 
 class Replayer {
  public:
-  Replayer(const Module& module, int loop, const Pace& pace)
-      : m_(module), loop_(loop), pace_(pace) {}
+  Replayer(const Module& module, int loop, const Pace& pace, bool any_tile)
+      : m_(module), loop_(loop), pace_(pace), any_tile_(any_tile) {}
   Replay run();
 
  private:
@@ -179,7 +179,8 @@ class Replayer {
   const Module& m_;
   const int loop_;
   const Pace pace_;
-  int region_ = kNone;  ///< the op whose partitions are replayed, if any
+  const bool any_tile_;  ///< what the variables of loops around the one replayed are is not known
+  int region_ = kNone;   ///< the op whose partitions are replayed, if any
   /// Of the loops around loop_ in its partition and of itself, the outermost first: which of the
   /// loops of its block, and of how many.
   std::vector<std::pair<std::size_t, std::size_t>> path_;

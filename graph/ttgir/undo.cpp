@@ -6,9 +6,13 @@
 #include <charconv>
 #include <map>
 #include <set>
+#include <stdexcept>
+#include <tuple>
 
 #include "graph/ttgir/folded_text.hpp"
+#include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/op_text.hpp"
+#include "graph/ttgir/parser.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -24,6 +28,9 @@ bool may_repeat(OpClass c) {
 }  // namespace
 
 Undone FoldedText::write() {
+  if (peeled_ != nullptr) reserve_names();
+  levels_.resize((peeled_ == nullptr ? 0 : l_.around().size()) + 1);
+  outers_.resize(levels_.size() - 1);
   std::string text = header();
   Undone result;
   const ReplayedLoop& loop = r_.loops.front();
@@ -34,6 +41,11 @@ Undone FoldedText::write() {
       "%" +
       unique(name_of(m_.block(m_.regions[static_cast<std::size_t>(loop_op.regions[0])].blocks[0])
                          .arguments[0]));
+  if (peeled_ != nullptr) {
+    find_befores();
+    write_early_returns();
+    write_stores_before();
+  }
   std::vector<std::string> bounds;
   for (std::size_t k = 0; k < 3; ++k)
     bounds.push_back(text_of(loop.bounds[k], loop_op.operands[k], loop.op));
@@ -42,12 +54,14 @@ Undone FoldedText::write() {
     find_recurring();
     find_staging();
     find_cut_products();
+    find_scalars();
   }
   // (Numbers are written where they are asked for.)
   for (const int v : l_.order())
     if (peeled_ == nullptr || peeled_->even.count(v) == 0) write_node(v);
   if (peeled_ != nullptr) {
     write_after();
+    write_yields();
     for (bool more = true; more;) {
       more = false;
       for (const auto& [key, names] : std::map(carried_))
@@ -87,17 +101,21 @@ Undone FoldedText::write() {
   head += "scf.for " + variable_ + " = " + bounds[0] + " to " + bounds[1] + " step " + bounds[2];
   if (!types.empty()) head += " iter_args(" + inits + ") -> (" + types + ")";
   head += " : " + kind + " {";
-  const auto append = [&](const std::vector<std::pair<std::uint32_t, std::uint32_t>>& places) {
+  const auto append = [&](const Places& places) {
     result.places.insert(result.places.end(), places.begin(), places.end());
   };
-  append(before_places_);
+  for (std::size_t outer = 0; outer < outers_.size(); ++outer) begin_outer(result, text, outer);
+  append(levels_.back().before_places);
+  text += levels_.back().before;
   append({place});
   append(body_places_);
-  text += before_ + head + "\n" + body_ + "      scf.yield";
+  text += head + "\n" + body_ + "      scf.yield";
   if (!types.empty()) text += " " + yields + " : " + types;
-  text += "\n    }\n" + with_left_names() + "    tt.return\n  }\n}\n";
+  text += "\n    }\n" + with_left_names(levels_.back().after);
   append({place, place});
-  append(after_places_);
+  append(levels_.back().after_places);
+  for (std::size_t outer = outers_.size(); outer-- > 0;) end_outer(result, text, outer);
+  text += "    tt.return\n  }\n}\n";
   append({place, place, place});
   result.text = std::move(text);
   result.whole = peeled_ != nullptr;
@@ -112,10 +130,13 @@ std::string FoldedText::unique(std::string name) {
   return result;
 }
 
-void FoldedText::line(std::string& text, const std::string& content, int op) {
-  text += content + "\n";
-  (&text == &after_ ? after_places_ : before_places_)
-      .emplace_back(m_.op(op).line, m_.op(op).column);
+void FoldedText::line(Where where, const std::string& content, int op) {
+  if (where == Where::body) return line_in_body(content, op);
+  Level& level = levels_.size() == 1 ? levels_[0] : level_of(op);
+  (where == Where::before ? level.before : level.after) += content + "\n";
+  Places& places = where == Where::before ? level.before_places : level.after_places;
+  const auto lines = 1 + std::count(content.begin(), content.end(), '\n');
+  places.insert(places.end(), static_cast<std::size_t>(lines), {m_.op(op).line, m_.op(op).column});
 }
 
 /// A constant, defined before the loop.
@@ -126,7 +147,9 @@ std::string FoldedText::constant(std::int64_t number, int bits) {
                                  (number < 0 ? "m" : "") + "_i" + std::to_string(bits));
     const std::string value = bits == 1 ? (number != 0 ? "true" : "false")
                                         : std::to_string(number) + " : i" + std::to_string(bits);
-    line(before_, "    " + found->second + " = arith.constant " + value, l_.first_loop());
+    levels_[0].before += "    " + found->second + " = arith.constant " + value + "\n";
+    const Operation& loop = m_.op(l_.first_loop());
+    levels_[0].before_places.emplace_back(loop.line, loop.column);
   }
   return found->second;
 }
@@ -142,11 +165,12 @@ std::string FoldedText::text_of(const Datum& datum, int name, int op) {
   if (datum.made == kNone) {
     const auto found = arguments_.find(datum.value);
     if (found == arguments_.end()) {
+      if (const auto variable = outer_variable(datum.value)) return *variable;
       // The variable of a loop around it: any number.
       const auto [made, fresh] = outer_.try_emplace(datum.value, "");
       if (fresh) {
         made->second = "%" + unique(name_of(datum.value));
-        line(before_, "    " + made->second + " = tt.get_program_id x : i32", op);
+        line(Where::before, "    " + made->second + " = tt.get_program_id x : i32", op);
       }
       return made->second;
     }
@@ -163,6 +187,15 @@ std::string FoldedText::before(int execution, int value) {
   const Operation& op = m_.op(x.op);
   const bool loops = op.name.starts_with("scf.") || op.name == "ttg.warp_specialize";
   if (peeled_ != nullptr) {
+    if (passed_loop(execution) != kNone)
+      cannot_undo(x.op, "another loop's iterations are not its own");
+    if (op.name == "ttng.tmem_alloc" && operand_tile(op) == kNone &&
+        l_.type(value)->shape.size() == 2)
+      return named_memory(execution, value);
+    if (op.name == "scf.for" || op.name == "scf.if") {
+      write_loop_before(execution);
+      return made_.at({execution, value});
+    }
     if (loops) cannot_undo(x.op, "what it comes to is read in the loop or behind it");
     if (class_of(op) == OpClass::tmem_load) write_before_reading(execution);
     if (class_of(op) == OpClass::local_alloc && operand_tile(op) == kNone)
@@ -183,7 +216,7 @@ std::string FoldedText::before(int execution, int value) {
   if (loops) {  // what they come to is known to nobody
     results.clear();
     for (const int result : op.results)
-      line(before_,
+      line(Where::before,
            l_.on_module_warps("    " + made_[{execution, result}] +
                                   " = \"twill.before\"() : () -> " +
                                   std::string(l_.type(result)->text),
@@ -195,7 +228,7 @@ std::string FoldedText::before(int execution, int value) {
     for (const BufferUse& use : x.buffers)
       if (type != nullptr && type->kind == TypeKind::memdesc) {
         const int ring = m_.op(l_.at(use.buffer).op).results.at(0);
-        line(before_,
+        line(Where::before,
              "    " + made_.at({execution, value}) + " = ttg.memdesc_index " +
                  before(use.buffer, ring) + "[" + constant(use.slot, 32) +
                  "] : " + std::string(l_.type(ring)->text) + " -> " + std::string(type->text),
@@ -203,7 +236,7 @@ std::string FoldedText::before(int execution, int value) {
         break;
       }
   } else {
-    line(before_,
+    line(Where::before,
          "    " + results + " = " + l_.on_module_warps(op_text(m_, x.op, names), execution), x.op);
   }
   return made_.at({execution, value});
@@ -211,14 +244,20 @@ std::string FoldedText::before(int execution, int value) {
 
 /// A buffer in the place of a ring of tensor memory.
 std::string FoldedText::collapsed(int buffer, int name) {
+  std::string result = named_memory(buffer, name);
+  if (filled_.insert(buffer).second && peeled_ != nullptr) fill_tensor_memory(buffer, result, name);
+  return result;
+}
+
+/// The same, whatever is in it.
+std::string FoldedText::named_memory(int buffer, int name) {
   const auto [found, fresh] = collapsed_.try_emplace(buffer, "");
   if (fresh) {
     const int op = buffer < kNone ? kNone - 1 - buffer : l_.at(buffer).op;
     found->second = "%" + unique(name_of(m_.op(op).results[0]));
-    line(before_,
+    line(Where::before,
          "    " + found->second + " = ttng.tmem_alloc : () -> " + std::string(l_.type(name)->text),
          op);
-    if (peeled_ != nullptr) fill_tensor_memory(buffer, found->second, name);
   }
   return found->second;
 }
@@ -246,7 +285,7 @@ bool FoldedText::is_filler(const Operation& op) const {
 int FoldedText::filled(const Operation& op) const {
   for (const int value : op.operands)
     if (l_.is_kind(value, TypeKind::memdesc) && !is_barrier_buffer(m_, value)) return value;
-  return kNone;
+  cannot_undo(op_index(op), "the buffer that it fills is not known");
 }
 
 std::string FoldedText::read_text(int v, std::size_t k, int name) {
@@ -280,6 +319,8 @@ void FoldedText::write_node(int v) {
   if (joined_.count(v) != 0) return;
   if (const auto chain = whole_products_.find(v); chain != whole_products_.end())
     return write_whole_product(v, chain->second);
+  if (const auto scalar = scalars_.find(v); scalar != scalars_.end())
+    return write_scalar(v, scalar->second);
   if (is_set(v)) return;  // (written where it is asked for)
   if (const auto mask = without_guard(v)) {
     results_[{v, 0}] = *mask;
@@ -399,7 +440,7 @@ void FoldedText::write_filler(int v, const std::map<int, std::string>& names) {
   const int execution = l_.execution(index, kFirstSeen);
   if (const Execution& x = l_.at(execution); !x.buffers.empty())
     base = name_of(m_.op(l_.at(x.buffers.front().buffer).op).results[0]);
-  const auto [tile, tile_type] = loaded(body_, index, base, names, execution);
+  const auto [tile, tile_type] = loaded(Where::body, index, base, names, execution);
   std::string& name = results_[{v, 0}];
   name = "%" + unique(base);
   line_in_body(name + " = ttg.local_alloc " + tile + " : (" + tile_type + ") -> " +
@@ -407,17 +448,14 @@ void FoldedText::write_filler(int v, const std::map<int, std::string>& names) {
                index);
 }
 
-std::pair<std::string, std::string> FoldedText::loaded(std::string& text, int index,
+std::pair<std::string, std::string> FoldedText::loaded(Where where, int index,
                                                        const std::string& base,
                                                        const std::map<int, std::string>& names,
                                                        int execution) {
   const Operation& op = m_.op(index);
   const Type* buffer = l_.type(filled(op));
   const auto write = [&](const std::string& content) {
-    if (&text == &body_)
-      line_in_body(content, index);
-    else
-      line(text, "    " + content, index);
+    line(where, (where == Where::body ? "" : "    ") + content, index);
   };
   const auto on = [&](const std::string& types) {  // of no execution: on the function's warps
     return execution == kNone ? types : l_.on_module_warps(types, execution);
@@ -543,20 +581,103 @@ bool FoldedText::used_later(int buffer, const std::set<int>& executed) const {
   return false;
 }
 
-Undone undo_schedule(const Module& module, int loop) {
+namespace {
+
+/// The loop with the function around it. Throws CannotUndo.
+Undone undo_whole(const Module& module, int loop, const FoldedLoop& folded) {
+  FoldedLoop again = folded.around().empty() ? folded : FoldedLoop(module, loop, true);
+  const Peeled peeled = find_peeled(again);
+  again.take(peeled);
+  return FoldedText(again, loop, &peeled).write();
+}
+
+/// Does a loop wait for copies or barriers, so that it has been pipelined? (One without a loop in
+/// it.)
+bool waits(const Module& m, int loop) {
+  bool found = false;
+  for (const int region : m.op(loop).regions)
+    for (const int block : m.regions[static_cast<std::size_t>(region)].blocks)
+      for (const int op : m.block(block).ops) {
+        const OpClass c = class_of(m.op(op));
+        if (m.op(op).name == "scf.for" || m.op(op).name == "scf.while") return false;
+        found = found || c == OpClass::synchronise || c == OpClass::copy ||
+                m.op(op).name == "ttg.async_wait";
+      }
+  return found;
+}
+
+/// The first loop of a function that waits; kNone where none does.
+int first_that_waits(const Module& m, const std::string& function) {
+  for (std::size_t k = 0; k < m.ops.size(); ++k) {
+    const int op = static_cast<int>(k);
+    if (m.ops[k].name == "scf.for" && m.op(function_of(m, op)).symbol == function && waits(m, op))
+      return op;
+  }
+  return kNone;
+}
+
+/// Are there other loops beside this one, and those around it?
+bool has_siblings(const Module& m, int loop) {
+  for (std::size_t k = 0; k < m.ops.size(); ++k) {
+    const int op = static_cast<int>(k);
+    if (m.ops[k].name != "scf.for" || function_of(m, op) != function_of(m, loop)) continue;
+    bool around = false;
+    for (int out = loop; out != kNone; out = m.parent(out)) around = around || out == op;
+    if (!around) return true;
+  }
+  return false;
+}
+
+constexpr int kMostTurns = 16;  // loops of a function, one after the other
+
+/// The function with each of its loops as it was, in turns: the first one that waits is undone
+/// while those behind it stay as they are. Throws CannotUndo.
+Undone undo_in_turns(const Module& module, int loop) {
+  const std::string function(module.op(function_of(module, loop)).symbol);
+  Undone result;
+  std::optional<Module> made;
+  for (int turn = 0;; ++turn) {
+    const Module& now = made ? *made : module;
+    const int next = first_that_waits(now, function);
+    if (next == kNone && turn == 0) return undo_whole(module, loop, FoldedLoop(module, loop));
+    if (next == kNone) break;
+    if (turn == kMostTurns) cannot_undo(loop, "the function has too many loops");
+    Undone undone;
+    try {
+      undone = undo_whole(now, next, FoldedLoop(now, next));
+    } catch (const CannotUndo& why) {
+      if (turn == 0 || why.op == kNone) throw;
+      // Its place is that in a text that nobody has seen.
+      throw CannotUndo{loop, "another loop of the function: " + why.why};
+    }
+    if (turn > 0)
+      for (auto& [line, column] : undone.places)
+        std::tie(line, column) = result.places.at(line - 1);
+    result = std::move(undone);
+    made = parse_module(result.text, module.source);
+  }
+  return result;
+}
+
+}  // namespace
+
+Undone undo_schedule(const Module& module, int loop) try {
   const FoldedLoop folded(module, loop);
   CannotUndo reason;
   try {
-    const Peeled peeled = find_peeled(folded);
-    FoldedLoop again = folded;
-    again.take(peeled);
-    return FoldedText(again, loop, &peeled).write();
+    return folded.specialised() == kNone && has_siblings(module, loop)
+               ? undo_in_turns(module, loop)
+               : undo_whole(module, loop, folded);
   } catch (const CannotUndo& why) {
     reason = why;
+  } catch (const std::out_of_range&) {
+    reason = {loop, "an op around it has other operands than such ops have"};
   }
   Undone undone = FoldedText(folded, loop, nullptr).write();
   undone.why_alone = reason;
   return undone;
+} catch (const std::out_of_range&) {  // (What no module of Triton's has: at() says so.)
+  throw CannotUndo{loop, "an op of it has other operands than such ops have"};
 }
 
 }  // namespace twill::ttgir

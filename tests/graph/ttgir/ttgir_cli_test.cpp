@@ -465,7 +465,8 @@ TEST_CASE("a function that Triton has pipelined is run and emitted as it was bef
   const Folder folder;
   const std::string lowered = std::string(TWILL_TEST_DATA) + "/lowered/";
   for (const std::string& file :
-       {module_file("ampere-gemm-pipelined"), lowered + "hopper-attention-forward.ttgir"}) {
+       {module_file("ampere-gemm-pipelined"), lowered + "hopper-attention-forward.ttgir",
+        lowered + "blackwell-attention-forward.ttgir", lowered + "hopper-gemm-persistent.ttgir"}) {
     const Run run = run_twill("run " + file);
     CHECK_MESSAGE(run.code == 0, run.err);
     CHECK(contains(run.out, "beside the module, executed op by op"));
@@ -473,12 +474,14 @@ TEST_CASE("a function that Triton has pipelined is run and emitted as it was bef
     CHECK(contains(run.err, "it is undone, with the function around it"));
   }
   const std::string kernel = folder / "kernel.py";
-  const Run emitted =
-      run_twill("emit " + lowered + "hopper-attention-forward.ttgir --to gluon -o " + kernel);
-  CHECK_MESSAGE(emitted.code == 0, emitted.err);
-  CHECK(contains(twill::read_file(kernel), "Called as the function was that it stands for"));
+  for (const std::string name :
+       {"hopper-attention-forward", "blackwell-attention-forward", "hopper-gemm-persistent"}) {
+    const Run emitted = run_twill("emit " + lowered + name + ".ttgir --to gluon -o " + kernel);
+    CHECK_MESSAGE(emitted.code == 0, emitted.err);
+    CHECK(contains(twill::read_file(kernel), "Called as the function was that it stands for"));
+  }
   // Where the function is lost, that is said with the reason.
-  const Run lost = run_twill("emit " + lowered + "blackwell-attention-forward.ttgir -o " + kernel);
+  const Run lost = run_twill("emit " + lowered + "blackwell-gemm-persistent.ttgir -o " + kernel);
   CHECK(lost.code == 2);
   CHECK(contains(lost.err, "what stands around it is lost where that is undone (scf.for of line"));
 }
