@@ -11,6 +11,7 @@
 #include "graph/emit/register_tile.hpp"
 #include "graph/emit/warp_product.hpp"
 #include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
 
 namespace twill::emit {
 namespace {
