@@ -27,8 +27,14 @@ constexpr Amount kBarrierRoom = 2'048;
 /// Registers that slots may lack by the estimate, which is no closer.
 constexpr Amount kFewRegisters = 8;
 
-emit::EmitOptions emit_options(const meaning::UserKernel* user, const KernelOptions& kernel) {
+/// As few registers beside its tiles as a slot gets where no schedule has room for more: ptxas may
+/// spill then.
+constexpr int kScarceResident = 4;
+
+emit::EmitOptions emit_options(const meaning::UserKernel* user, const KernelOptions& kernel,
+                               bool scarce = false) {
   emit::EmitOptions options;
+  if (scarce) options.least_resident = kScarceResident;
   options.machine = kernel.machine.empty() ? "the machine of its program" : kernel.machine;
   options.version = version();
   options.user = user;
@@ -36,8 +42,8 @@ emit::EmitOptions emit_options(const meaning::UserKernel* user, const KernelOpti
 }
 
 EmittedText text_of(const program::Program& program, const meaning::UserKernel* user,
-                    const KernelOptions& kernel) {
-  const emit::EmitOptions options = emit_options(user, kernel);
+                    const KernelOptions& kernel, bool scarce = false) {
+  const emit::EmitOptions options = emit_options(user, kernel, scarce);
   if (kernel.to == "gluon") return emit::emit_gluon(program, options);
   if (kernel.to == "ttgir-ws") return emit::emit_ttgir(program, options, kernel.for_trips);
   auto text = kernel.to == "tilelang" ? emit::emit_tilelang(program, options)
@@ -48,9 +54,9 @@ EmittedText text_of(const program::Program& program, const meaning::UserKernel* 
   return written;
 }
 
-EmittedText text_of(const MadeProgram& made, const KernelOptions& kernel) {
-  return text_of(made.program, made.module_meaning ? &made.module_meaning->kernel : nullptr,
-                 kernel);
+EmittedText text_of(const MadeProgram& made, const KernelOptions& kernel, bool scarce = false) {
+  return text_of(made.program, made.module_meaning ? &made.module_meaning->kernel : nullptr, kernel,
+                 scarce);
 }
 
 std::variant<std::string, program::Refusal> text_alone(EmittedText emitted) {
@@ -60,6 +66,12 @@ std::variant<std::string, program::Refusal> text_alone(EmittedText emitted) {
 
 bool is_refused(const EmittedText& emitted) {
   return std::holds_alternative<program::Refusal>(emitted);
+}
+
+/// For registers, or warps, or what else of the limits is no memory.
+bool refused_for_limits(const EmittedText& emitted) {
+  const auto* no = std::get_if<program::Refusal>(&emitted);
+  return no != nullptr && no->rule == "limits" && !no->needs_shared;
 }
 
 bool refused_for_room(const EmittedText& emitted) {
@@ -161,9 +173,10 @@ class KernelSearch {
       way.kept_back = kBarrierRoom + out;
       try_way(way);
     }
+    try_for_limits();
     if (for_trips_ >= 0 && !is_refused(emitted_)) {
       kernel_.for_trips = for_trips_;
-      emitted_ = text_of(*result_.result.made, kernel_);
+      emitted_ = text_of(*result_.result.made, kernel_, scarce_);
     }
     if (const auto* no = std::get_if<program::Refusal>(&emitted_)) {
       result_.result.missing = Missing::text;
@@ -238,6 +251,24 @@ class KernelSearch {
       result_.result.made = made;
     }
   }
+  /// Registers of slots, together, are what no schedule tried has had: other schedules, then fewer
+  /// beside the tiles of each.
+  void try_for_limits() {
+    if (!first_.module_meaning || kernel_.to == "cuda" || kernel_.to == "tilelang") return;
+    for (const bool scarce : {false, true}) {
+      scarce_ = scarce;
+      if (scarce && refused_for_limits(emitted_))
+        if (EmittedText text = text_of(first_, kernel_, true); !is_refused(text)) {
+          emitted_ = std::move(text);
+          result_.result.made = first_;
+        }
+      for (const ProgramOptions& way : roomier_ways(options_)) {
+        if (!refused_for_limits(emitted_)) return;
+        try_way(way);
+      }
+    }
+  }
+
   /// Of what would be written: I, and the registers that its slots lack.
   std::pair<Cycle, Amount> cost() const {
     const Amount lacking = std::get<emit::GluonKernel>(emitted_).registers_short;
@@ -271,7 +302,7 @@ class KernelSearch {
     if (!again.made || (first_.module_meaning && !again.made->module_meaning)) return;
     MadeProgram& now = *again.made;
     take_bounds(now, first_);
-    EmittedText text = text_of(now, kernel_);
+    EmittedText text = text_of(now, kernel_, scarce_);
     if (is_refused(text)) {
       // (There is room now: that was not the only reason.)
       if (refused_for_room(emitted_) && !refused_for_room(text)) emitted_ = std::move(text);
@@ -286,6 +317,7 @@ class KernelSearch {
   const int for_trips_;
   const ProgramOptions& options_;
   std::stop_token stop_;
+  bool scarce_ = false;  ///< the last schedules that are tried: kScarceResident
   MadeProgram first_;
   std::string first_refusal_;  ///< why its text is not written; "" = it is
   EmittedText emitted_;
@@ -331,6 +363,10 @@ EmittedKernel of_loops(const ProgramSource& source, const KernelOptions& kernel,
   if (const auto fault = ttgir::sequence_fault(all.loops.front().module->module, meanings))
     return refused("function", *fault);
   auto emitted = emit::emit_gluon(parts, emit_options(nullptr, kernel));
+  if (refused_for_limits(emitted))
+    if (auto fewer = emit::emit_gluon(parts, emit_options(nullptr, kernel, true));
+        !is_refused(fewer))
+      emitted = std::move(fewer);
   if (const auto* no = std::get_if<program::Refusal>(&emitted)) return refused(no->rule, no->text);
   all.text = std::move(std::get<emit::GluonKernel>(emitted).text);
   return all;

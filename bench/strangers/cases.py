@@ -212,8 +212,8 @@ CASES += [
 ]
 
 
-def own(kernel, constants, numbers="", types="", **more):
-    return Case(OWN, "kernels.py", kernel, constants, integers=numbers, types={**more.pop("kinds", {}), **f32(types)}, **more)
+def own(kernel, constants, numbers="", types="", path="kernels.py", **more):
+    return Case(OWN, path, kernel, constants, integers=numbers, types={**more.pop("kinds", {}), **f32(types)}, **more)
 
 
 TILE = dict(M=128, N=64, D=64)
@@ -240,4 +240,34 @@ CASES += [
     own("gemm_while", dict(M=128, BN=128, BK=64), "K N", launch=lambda n: (dict(K=64 * n, N=256), (1, 2, 1)), counts=(1, 2, 3, 7)),
     own("dropout_rows", dict(B=512), "N seed", floats="p", launch=lambda n: (dict(N=512 * n - (9 if n else 0), seed=7, p=0.3), (2, 1, 1)), counts=(1, 2, 3)),
     own("top_expert", dict(M=128, E=64, BK=64), "K", "weight_ptr", kinds=i32("choice_ptr"), launch=lambda n: (dict(K=64 * n), (1, 1, 1)), counts=(1, 2, 3, 7)),
+]
+
+
+def second(*given, **more):
+    return own(*given, path="second.py", **more)
+
+
+# The second set, written as the first one: own/second.py.
+CASES += [
+    second("paged_gqa", dict(HEADS=2, GROUP=8, PADDED=16, D=128, PAGE=64, MOST=8), kinds=i32("table_ptr lengths_ptr"),
+           launch=lambda n: (dict(scale=0.1), (2, 2, 1)), counts=(1,),
+           tables={"table_ptr": (5, 3, 9, 1, 0, 2, 7, 4, 6, 8, 10, 11, 12, 13, 14, 15), "lengths_ptr": (200, 450)}),
+    second("fp8_gemm_scaled", dict(BM=128, BN=128, BK=128, GROUP=8), "M N K", "a_scale_ptr b_scale_ptr",
+           kinds={"a_ptr": "fp8e4nv", "b_ptr": "fp8e4nv", "c_ptr": "bf16", "bias_ptr": "bf16"},
+           launch=lambda n: (dict(M=200, N=256, K=128 * n - (16 if n else 0)), (4, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    second("fused_cross_entropy", dict(B=1024), "V", "loss_ptr", floats="scale smoothing", kinds=i32("label_ptr"), tables={"label_ptr": tuple(i * 37 % 1000 for i in range(8))},
+           launch=lambda n: (dict(V=1024 * n - (24 if n else 0), scale=0.5, smoothing=0.1), (3, 1, 1)), counts=(1, 2, 3)),
+    second("softmax_long", dict(B=1024), "N", launch=lambda n: (dict(N=1024 * n - (9 if n else 0), stride=8192), (3, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    second("rms_gemm", dict(BM=128, BN=128, BK=64), "K N", floats="eps", launch=lambda n: (dict(K=64 * n, N=256, eps=1e-5), (1, 2, 1)), counts=(1, 2, 3, 7)),
+    second("window_sinks", dict(WINDOW=128, BM=128, BN=64, D=64), "n", "sink_ptr", launch=lambda n: (dict(n=length(n), scale=0.1), (-(-n // 2), 2, 1)), counts=(1, 2, 3, 5)),
+    second("decay_attention", dict(H=2, C=64, D=64), "n", "rate_ptr", launch=lambda n: (dict(n=64 * n), (2, 1, 1)), counts=(1, 2, 3, 7), scale={"rate_ptr": 0.02}),
+    second("moe_gemm", dict(TOP=2, BM=64, BN=128, BK=64), "N K tokens", "weight_ptr", kinds=i32("ids_ptr experts_ptr padded_ptr"),
+           launch=lambda n: (dict(N=256, K=64 * n - (8 if n else 0), tokens=150), (4, 2, 1)), counts=(1, 2, 3),
+           tables={"ids_ptr": tuple((37 * k) % 150 if k < 150 else 150 for k in range(256)), "experts_ptr": (0, 2, 1, 1), "padded_ptr": (192,)}),
+    second("awq_gemm", dict(BM=64, BN=128, BK=64), "N K", kinds=i32("b_ptr"), launch=lambda n: (dict(N=256, K=64 * n), (1, 2, 1)), counts=(1, 2, 3, 7), scale={"b_ptr": 2e5}),
+    second("attention_bias_dropout", dict(BM=128, BN=64, D=64), "n seed", floats="scale p_drop",
+           launch=lambda n: (dict(n=length(n), scale=0.1, p_drop=0.2, seed=11), (-(-n // 2), 2, 1)), counts=(1, 2, 3)),
+    second("quantise_groups", dict(ROWS=16, G=128), "N", "scale_ptr", kinds={"q_ptr": "i8"}, launch=lambda n: (dict(N=128 * n), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    second("norm_backward", dict(BM=32, BN=128), "M N", "mean_ptr rstd_ptr dw_ptr db_ptr", launch=lambda n: (dict(M=32 * n - (5 if n else 0), N=200), (2, 1, 1)),
+           counts=(0, 1, 2, 3, 7)),
 ]

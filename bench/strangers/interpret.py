@@ -19,7 +19,7 @@ import numpy as np  # noqa: E402
 import cases  # noqa: E402
 import loading  # noqa: E402
 
-NUMBERS = {"fp16": "float16", "fp32": "float32", "i32": "int32", "fp8e4nv": "float8_e4m3fn", "i8": "int8"}
+NUMBERS = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "i32": "int32", "fp8e4nv": "float8_e4m3fn", "i8": "int8"}
 
 
 class Memory:

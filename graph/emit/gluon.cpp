@@ -544,8 +544,10 @@ GluonKernel written(const std::vector<const Plan*>& plans, const EmitOptions& op
 
 }  // namespace
 
-std::variant<GluonKernel, Refusal> emit_gluon(const std::vector<SequencePart>& parts,
-                                              const EmitOptions& options) {
+namespace {
+
+std::variant<std::vector<Plan>, Refusal> plans_together(const std::vector<SequencePart>& parts,
+                                                        const EmitOptions& options) {
   std::vector<Plan> made;
   for (const SequencePart& part : parts) {
     EmitOptions of_part = options;
@@ -555,6 +557,24 @@ std::variant<GluonKernel, Refusal> emit_gluon(const std::vector<SequencePart>& p
     made.push_back(std::move(std::get<Plan>(plan)));
   }
   if (auto no = fit_together(made)) return *no;
+  return made;
+}
+
+}  // namespace
+
+std::variant<GluonKernel, Refusal> emit_gluon(const std::vector<SequencePart>& parts,
+                                              const EmitOptions& options) {
+  auto planned = plans_together(parts, options);
+  for (const int resident : fewer_resident(options)) {
+    const auto* no = std::get_if<Refusal>(&planned);
+    if (no == nullptr || no->rule != "limits" || no->needs_shared) break;
+    EmitOptions less = options;
+    less.resident_registers = resident;
+    if (auto again = plans_together(parts, less); !std::holds_alternative<Refusal>(again))
+      planned = std::move(again);
+  }
+  if (auto* no = std::get_if<Refusal>(&planned)) return *no;
+  const auto& made = std::get<std::vector<Plan>>(planned);
   std::vector<const Plan*> plans;
   for (const Plan& plan : made) plans.push_back(&plan);
   try {

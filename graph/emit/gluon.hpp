@@ -13,11 +13,17 @@
 
 namespace twill::emit {
 
+/// Registers a thread beside its tiles that the least of the built-in kernels counts on.
+inline constexpr int kLeastResident = 12;
+
 struct EmitOptions {
   std::string machine;  ///< its name, for the head of the file
   std::string version;  ///< Twill's
   /// Registers a thread that a slot needs beside its tiles: what kernel files count as resident.
   int resident_registers = 24;
+  /// As few as are tried where the launch has no more: with less than kLeastResident ptxas may
+  /// spill.
+  int least_resident = kLeastResident;
   /// The function that the meaning was read from: the kernel gets its name and parameters, and its
   /// arithmetic of places. Else tensors lie as their axes say (axes.hpp).
   const meaning::UserKernel* user = nullptr;

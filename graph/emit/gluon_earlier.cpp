@@ -109,9 +109,7 @@ void SlotPrinter::repeat() {
       continue;
     }
     const Expression from = early(first->what.value);
-    if (from.layout != values_.layout_of(v) || from.type != m_.values[at(v)].type)
-      refuse("operand", m_.values[at(v)].id + " begins with another tile than it goes on with");
-    line(1, plan_.variable[at(v)] + " = " + from.text);
+    line(1, plan_.variable[at(v)] + " = " + values_.begun(v, from));
   }
   const std::string before_text = std::move(text_);
   text_.clear();

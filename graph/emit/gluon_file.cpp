@@ -91,9 +91,10 @@ class GluonFilePrinter {
     if (file_.needs.running_sum) add_up();
     for (const std::string& name : file_.needs.row_places) text_ += place_definition(name);
     if (!file_.needs.tiles.empty()) line(0, "# Register layouts of tiles.");
-    for (const auto& [m, n, warps] : file_.needs.tiles)
-      line(0, tile_name(m, n, warps) + ": gl.constexpr = gl.constexpr(" +
-                  tile_layout(first().legal.target, m, n, warps, file_.needs.product_depth,
+    for (const auto& [m, n, warps, depth] : file_.needs.tiles)
+      line(0, tile_name(m, n, warps, depth) + ": gl.constexpr = gl.constexpr(" +
+                  tile_layout(first().legal.target, m, n, warps,
+                              depth != 0 ? depth : file_.needs.product_depth,
                               file_.needs.warp_products) +
                   ")");
     for (const auto& [name, value] : file_.shared_layouts)

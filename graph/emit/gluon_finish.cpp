@@ -124,8 +124,12 @@ Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& 
   const Layout layout = values_.layout_of(one.value);
   const std::string& type = m_.values[at(one.value)].type;
   const int op = plan_.op_of(one.value);
-  if (p_.ops[at(op)].slot == slot_ && plan_.registers_of(op) >= 0)
-    return {variable(op), layout, type};
+  if (p_.ops[at(op)].slot == slot_ && plan_.registers_of(op) >= 0) {
+    if (layout.depth == 0) return {variable(op), layout, type};
+    Layout usual = layout;
+    usual.depth = 0;
+    return {"gl.convert_layout(" + variable(op) + ", " + values_.text_of(usual) + ")", usual, type};
+  }
   std::string from;
   if (const auto last = plan_.final_hand_over.find(one.value);
       last != plan_.final_hand_over.end()) {

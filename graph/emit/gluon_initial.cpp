@@ -28,14 +28,14 @@ std::string SlotPrinter::initial_tiles() {
     const int result = plan_.links.result[at(op)];
     const Value& value = m_.values[at(result)];
     const Expression first = first_of_all(m_.initial_of(result)->what.value);
-    if (first.layout != values_.layout_of(result) || first.type != value.type ||
-        value.shape.empty())
+    if (value.shape.empty())
       refuse("operand", value.id + " begins with another tile than it goes on with");
+    const std::string begun = values_.begun(result, first);
     for (const int s : p_.ops[at(op)].writes) {
       const program::Storage& storage = p_.storages[at(s)];
       if (storage.kind != program::Storage::in_memory) continue;
       for (int d = 1; d <= plan_.carried(s); ++d)
-        line(1, copy_of(s, {Iteration::begin, -d}) + ".store(" + first.text + ")");
+        line(1, copy_of(s, {Iteration::begin, -d}) + ".store(" + begun + ")");
       if (!plan_.on_tmem(storage) && value.shape.size() == 2) fence();
     }
   }

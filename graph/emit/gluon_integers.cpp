@@ -9,6 +9,12 @@
 
 namespace twill::emit {
 
+namespace {
+
+constexpr const char* kTo8Bits = ".to(gl.int8)";
+
+}  // namespace
+
 std::optional<std::string> whole_text(const meaning::Operand& one) {
   if (!one.constant.empty() || one.number != std::nearbyint(one.number) ||
       std::abs(one.number) > std::numeric_limits<std::int32_t>::max())
@@ -22,7 +28,7 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
   const auto refuse = [&](const std::string& what) {
     throw program::Refusal{"op", value.id + " " + what + ": no text is written for it"};
   };
-  if (value.type != "i32") refuse("makes integers of type " + value.type);
+  if (value.type != "i32" && value.type != "i8") refuse("makes integers of type " + value.type);
   if (in[0].type.empty() && in[1].type.empty()) refuse("is made of two numbers");
   std::array<std::string, 2> text;
   for (std::size_t k = 0; k < 2; ++k) {
@@ -36,8 +42,11 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
     if (!number) refuse("is made of an integer with no whole number of 32 bits");
     text[k] = *number;
   }
+  // (Of 8 bits, too, in 32, of which the lowest are left.)
+  const bool narrow = value.type == "i8";
   const auto with = [&](const char* sign) {
-    return Expression{"(" + text[0] + " " + sign + " " + text[1] + ")", layout, value.type};
+    return Expression{"(" + text[0] + " " + sign + " " + text[1] + ")" + (narrow ? kTo8Bits : ""),
+                      layout, value.type};
   };
   switch (value.function) {
     case Function::int_add: return with("+");
@@ -52,6 +61,7 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
     case Function::shift_right: return with(">>");
     case Function::shift_right_logical: {
       if (in[0].type.empty()) refuse("shifts a number");
+      if (narrow) refuse("shifts integers of 8 bits without a sign");
       // (Without sign, then with one again.)
       const std::string by =
           in[1].type.empty() ? text[1] : text[1] + ".to(gl.uint32, bitcast=True)";
@@ -67,11 +77,13 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
 
 bool ValuePrinter::is_whole(const meaning::Value& value, const std::vector<Expression>& in) const {
   using meaning::Function;
-  if (value.type != "i32") return false;
-  const auto whole = [](const Expression& one) { return one.type == "i32" || one.type.empty(); };
+  if (value.type != "i32" && value.type != "i8") return false;
+  const auto whole = [&](const Expression& one) {
+    return one.type == value.type || one.type.empty();
+  };
   switch (value.function) {
     case Function::copy: {
-      if (in[0].type == "i8") return true;
+      if (in[0].type == "i8") return value.type == "i32";
       // (A number that is whole already: Triton cuts off what is behind the point.)
       const int of = value.operands[0].value;
       return in[0].type == "f32" && of >= 0 &&
@@ -94,12 +106,16 @@ Expression ValuePrinter::whole(const meaning::Value& value, const std::vector<Ex
       throw program::Refusal{"op", value.id + " is made of an integer with no whole number"};
     return *number;
   };
-  if (value.function == Function::copy) return {x(0) + ".to(gl.int32)", layout, value.type};
+  const bool narrow = value.type == "i8";
+  const std::string cut = narrow ? kTo8Bits : "";
+  if (value.function == Function::copy)
+    return {x(0) + (narrow ? kTo8Bits : ".to(gl.int32)"), layout, value.type};
   if (value.function == Function::select)
-    return {"gl.where(" + placed(value, 0, in[0], layout) + " > 0, " + x(1) + ", " + x(2) + ")",
-            layout, value.type};
+    return {
+        "gl.where(" + placed(value, 0, in[0], layout) + " > 0, " + x(1) + ", " + x(2) + ")" + cut,
+        layout, value.type};
   return {std::string(value.function == Function::max ? "gl.maximum(" : "gl.minimum(") + x(0) +
-              ", " + x(1) + ")",
+              ", " + x(1) + ")" + cut,
           layout, value.type};
 }
 

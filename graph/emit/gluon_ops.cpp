@@ -181,9 +181,13 @@ void SlotPrinter::product(int depth, int op, const Value& of_steps, Iteration it
       refuse("type", "operands of 8 bits of the product " + value.id +
                          " must lie in shared memory, along what is summed");
   }
-  const int depth_of_one = first == "f32" ? 8 : is_narrow(first) ? 32 : 16;
+  constexpr int kUsualDepth = 16;
+  const int depth_of_one = values_.mixed()    ? kUsualDepth
+                           : first == "f32"   ? 8
+                           : is_narrow(first) ? 32
+                                              : kUsualDepth;
   const int other = needs_.product_depth;
-  // (On Hopper the layout of all results has it.)
+  // (On Hopper the layout of all results has it; where they differ, each has its own.)
   if (other != 0 && other != depth_of_one && hopper())
     refuse("type", "products of operands of " +
                        std::to_string(256 / std::max(other, depth_of_one)) + " and of " +
@@ -252,6 +256,11 @@ void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, con
     if (source.kind != Source::registers) refuse("operand", value.id + " adds to no registers");
     added = source.op;
     sum = held(source.op, op, it, source.distance);
+    if (values_.layout_of(plan_.links.result[at(added)]).depth != layout.depth) {
+      if (wgmma(added))
+        refuse("type", "products of operands of several widths add up: " + value.id);
+      sum = "gl.convert_layout(" + sum + ", " + values_.text_of(layout) + ")";
+    }
   } else {
     sum = values_.filled(plan_.links.result[at(op)], 0);
     use_acc = ", use_acc=False";
@@ -355,7 +364,20 @@ Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
       const int value = plan_.links.result[at(source.op)];
       const std::string text = held(source.op, op, it, source.distance);
       Layout layout = values_.layout_of(value);
-      if (!source.transposed) return {text, layout, m_.values[at(value)].type};
+      // (Of the same registers: it costs nothing.)
+      if (layout.depth != 0) {
+        Layout usual = layout;
+        usual.depth = 0;
+        if (source.transposed)
+          refuse("operand", "a product of another width is used transposed: not emitted yet");
+        return {"gl.convert_layout(" + text + ", " + values_.text_of(usual) + ")", usual,
+                m_.values[at(value)].type};
+      }
+      // (A factor that is held transposed is what its products take.)
+      const bool turned = layout.kind == Layout::right && layout.turned;
+      layout.turned = false;
+      if (source.transposed == turned) return {text, layout, m_.values[at(value)].type};
+      if (turned) refuse("operand", "a factor is held transposed and used as it is");
       std::swap(layout.rows, layout.columns);
       layout.turned = true;
       return {"gl.permute(" + text + ", (1, 0))", layout, m_.values[at(value)].type};
@@ -379,7 +401,10 @@ Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
       const std::string text =
           on_tmem ? to_load(source.storage, it + -source.distance, cut, layout.columns)
                   : copy_of(source.storage, it + -source.distance) + cut;
-      const Expression read{text + ".load(" + values_.text_of(layout) + ")", layout, what.type};
+      const bool turned = layout.kind == Layout::right && layout.turned;
+      const Expression read{
+          text + (turned ? ".permute((1, 0))" : "") + ".load(" + values_.text_of(layout) + ")",
+          layout, what.type};
       return what.function == Function::load ? filled_outside(value, read, it + -source.distance)
                                              : read;
     }

@@ -140,10 +140,7 @@ void SlotPrinter::before() {
         continue;
       }
       const Expression first = early(initial->what.value);
-      if (first.layout != values_.layout_of(value) || first.type != m_.values[at(value)].type)
-        refuse("operand",
-               m_.values[at(value)].id + " begins with another tile than it goes on with");
-      line(1, variable(v) + " = " + first.text);
+      line(1, variable(v) + " = " + values_.begun(value, first));
     } else {
       line(1, variable(v) + " = " + values_.filled(value, initial->what.number));
     }

@@ -12,7 +12,8 @@ namespace twill::emit {
 
 /// What the text of slots needs at the head of the file, gathered while they are written.
 struct ModuleNeeds {
-  std::set<std::tuple<std::int64_t, std::int64_t, int>> tiles;  ///< M, N, warps: register layouts
+  /// M, N, warps, depth of Layout: register layouts.
+  std::set<std::tuple<std::int64_t, std::int64_t, int, int>> tiles;
   bool fence = false, tcgen05_commit = false, wgmma_init = false, async_copy = false;
   bool anew = false, running_sum = false, bulk_add = false, tmem_parts = false,
        shared_views = false, warp_products = false;
@@ -20,8 +21,9 @@ struct ModuleNeeds {
   int product_depth = 0;             ///< of the products; 0 = there is none yet
 };
 
-/// Name of the constant that is the register layout of an M x N tile on so many warps.
-std::string tile_name(std::int64_t m, std::int64_t n, int warps);
+/// Name of the constant that is the register layout of an M x N tile on so many warps; `depth` as
+/// Layout has it.
+std::string tile_name(std::int64_t m, std::int64_t n, int warps, int depth = 0);
 /// Name of the constant that is the layout of a tile's buffer in shared memory; columns_first:
 /// columns of the tile follow each other, not rows.
 std::string shared_layout_name(const std::vector<std::int64_t>& shape, const std::string& type,

@@ -5,10 +5,13 @@
 #include <cctype>
 #include <cmath>
 #include <limits>
+#include <set>
 
+#include "graph/emit/element_text.hpp"
 #include "graph/emit/register_tile.hpp"
 #include "graph/emit/warp_product.hpp"
 #include "graph/index.hpp"
+#include "graph/meaning/number_type.hpp"
 
 namespace twill::emit {
 namespace {
@@ -19,13 +22,16 @@ using meaning::Value;
 using program::Refusal;
 using program::Storage;
 
+constexpr int kUsualDepth = 16;  // of a product of 16 bits
+
 constexpr int kMostSteps = 100;  // through views; a circle of them ends
 
 }  // namespace
 
-std::string tile_name(std::int64_t m, std::int64_t n, int warps) {
+std::string tile_name(std::int64_t m, std::int64_t n, int warps, int depth) {
   return "TILE_" + std::to_string(m) + "x" + std::to_string(n) +
-         (warps == 4 ? "" : "_" + std::to_string(warps) + "W");
+         (warps == 4 ? "" : "_" + std::to_string(warps) + "W") +
+         (depth == 0 ? "" : "_K" + std::to_string(depth));
 }
 
 std::string shared_layout_name(const std::vector<std::int64_t>& shape, const std::string& type,
@@ -120,7 +126,44 @@ std::string gluon_type(const std::string& type) {
 }
 
 Source ValuePrinter::resolve(int op, const Operand& operand) const {
-  return resolve(op, operand, 0, 0);
+  const Source source = resolve(op, operand, 0, 0);
+  if (source.kind != Source::registers || plan_.legal.target != Target::hopper ||
+      plan_.legal.by_warps[at(op)])
+    return source;
+  const Value& user = plan_.meaning->values[at(plan_.links.result[at(op)])];
+  if (user.function != Function::product || operand != user.operands[1] ||
+      operand == user.operands[0])
+    return source;
+  return where_copied_from(op, source).value_or(source);
+}
+
+std::optional<Source> ValuePrinter::where_copied_from(int op, const Source& source) const {
+  const meaning::Meaning& m = *plan_.meaning;
+  const program::Program& p = *plan_.given;
+  const std::vector<int>& chain = plan_.links.values[at(source.op)];
+  const Value& copy = m.values[at(plan_.links.result[at(source.op)])];
+  if (chain.size() != 1 || copy.function != Function::copy) return std::nullopt;
+  const Operand& of = copy.operands[0];
+  const int from = of.value >= 0 && m.in_loop(of.value) ? plan_.op_of(of.value) : -1;
+  // (Of an iteration before it may be an initial value, which lies in registers alone.)
+  if (from < 0 || from == source.op || source.distance + of.distance > 0 || of.transposed ||
+      of.is_part())
+    return std::nullopt;
+  const Value& tile = m.values[at(of.value)];
+  // (What is put in where nothing was loaded is in the registers alone.)
+  if (tile.type != copy.type || tile.shape != copy.shape ||
+      (tile.function == Function::load && plan_.by_elements(tile.tensor) &&
+       element_copy(plan_, tile).fills))
+    return std::nullopt;
+  Source memory = source;
+  memory.op = from;
+  memory.kind = Source::memory;
+  for (const int s : program::storages_read(p, op, from, memory.distance)) {
+    if (p.storages[at(s)].kind != Storage::in_memory) continue;
+    memory.storage = s;
+    return memory;
+  }
+  return std::nullopt;
 }
 
 Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int steps) const {
@@ -191,6 +234,9 @@ Source ValuePrinter::resolve(int op, const Operand& operand, int distance, int s
       source.storage = s;
       return source;
     }
+  // A product on Blackwell whose slot has a copy in registers takes it from where that came from.
+  if (from_memory && steps == 0)
+    if (auto memory = where_copied_from(op, source)) return *memory;
   if (m.values[at(operand.value)].shape.empty()) refuse("is a number that another slot has");
   refuse("is in no register of the slot and in no memory");
   return source;
@@ -208,6 +254,27 @@ bool ValuePrinter::reaches_before(const Operand& operand) const {
   return false;
 }
 
+int ValuePrinter::depth_of(const meaning::Meaning& meaning, const Value& product) {
+  const Value whole = with_whole_factors(meaning, product);
+  const Operand& left = whole.operands[0];
+  const meaning::NumberType* type =
+      left.value < 0 ? nullptr : meaning::number_type(meaning.values[at(left.value)].type);
+  constexpr int kBytes = 32;  // PTX ISA, wgmma.mma_async
+  return type == nullptr ? kBytes / 2 : static_cast<int>(kBytes / type->bytes);
+}
+
+bool ValuePrinter::has_mixed_products(const Plan& plan) {
+  const meaning::Meaning& m = *plan.meaning;
+  if (plan.legal.target != Target::hopper) return false;
+  std::set<int> depths;
+  for (int v = 0; v < static_cast<int>(m.values.size()); ++v) {
+    if (m.values[at(v)].function != Function::product) continue;
+    const int op = m.in_loop(v) ? plan.op_of(v) : -1;
+    if (op < 0 || !plan.legal.by_warps[at(op)]) depths.insert(depth_of(m, m.values[at(v)]));
+  }
+  return depths.size() > 1;
+}
+
 Layout ValuePrinter::layout_of(int value) const {
   return layout_of(value, 0);
 }
@@ -217,9 +284,11 @@ Layout ValuePrinter::layout_of(int value, int steps) const {
   const Value& one = m.values[at(value)];
   if (one.shape.empty()) return {};
   if (one.shape.size() == 2) {
-    const Layout factor = as_right_factor(value);
-    return factor.kind != Layout::none ? factor
-                                       : Layout{Layout::matrix, one.shape[0], one.shape[1]};
+    if (const Layout factor = as_right_factor(value); factor.kind != Layout::none) return factor;
+    Layout tile{Layout::matrix, one.shape[0], one.shape[1]};
+    if (mixed_ && one.function == Function::product && depth_of(m, one) != kUsualDepth)
+      tile.depth = depth_of(m, one);
+    return tile;
   }
   // A vector: of the rows or columns of the tile that it was made of, else of those of the one that
   // it is used with, else of the first one with as many rows.
@@ -269,8 +338,8 @@ std::string ValuePrinter::text_of(const Layout& layout) const {
     throw Refusal{"op", "no register layout is known for a tile of " + std::to_string(layout.rows) +
                             " x " + std::to_string(layout.columns) + " on " +
                             std::to_string(warps) + " warps"};
-  needs_.tiles.insert({layout.rows, layout.columns, warps});
-  std::string name = tile_name(layout.rows, layout.columns, warps);
+  needs_.tiles.insert({layout.rows, layout.columns, warps, layout.depth});
+  std::string name = tile_name(layout.rows, layout.columns, warps, layout.depth);
   if (layout.kind == Layout::right) return "gl.DotOperandLayout(1, " + name + ", 2)";
   if (layout.kind == Layout::of_rows) return "gl.SliceLayout(1, " + name + ")";
   if (layout.kind == Layout::of_columns) return "gl.SliceLayout(0, " + name + ")";
@@ -295,13 +364,31 @@ std::string ValuePrinter::filled(int value, double x) const {
   const bool integer = one.type == "i32" || one.type == "i8";
   if (type.empty() || (integer && !(x == std::nearbyint(x) && std::abs(x) <= 127)))
     throw Refusal{"type", one.id + " is of type " + one.type};
+  return repeated(integer ? std::to_string(static_cast<std::int64_t>(x)) : number_text(x), one,
+                  layout_of(value));
+}
+
+std::string ValuePrinter::repeated(const std::string& number, const Value& of,
+                                   const Layout& layout) const {
   std::string shape;
-  for (const std::int64_t extent : one.shape)
+  for (const std::int64_t extent : of.shape)
     shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
-  const std::string number =
-      integer ? std::to_string(static_cast<std::int64_t>(x)) : number_text(x);
-  return "gl.full([" + shape + "], " + number + ", " + type + ", " + text_of(layout_of(value)) +
-         ")";
+  return "gl.full([" + shape + "], " + number + ", " + gluon_type(of.type) + ", " +
+         text_of(layout) + ")";
+}
+
+std::string ValuePrinter::begun(int value, const Expression& first) const {
+  const Value& one = plan_.meaning->values[at(value)];
+  const Layout layout = layout_of(value);
+  if (first.layout.kind == Layout::none && layout.kind != Layout::none && first.type == one.type)
+    return repeated(first.text, one, layout);
+  Layout usual = layout;
+  usual.depth = 0;
+  if (layout.depth != 0 && first.layout == usual && first.type == one.type)
+    return converted(first, layout);
+  if (first.layout != layout || first.type != one.type)
+    throw Refusal{"operand", one.id + " begins with another tile than it goes on with"};
+  return first.text;
 }
 
 std::string ValuePrinter::running_sum(const Value& value, const Expression& of,
@@ -324,6 +411,8 @@ std::string ValuePrinter::running_sum(const Value& value, const Expression& of,
 
 std::string ValuePrinter::converted(const Expression& from, const Layout& to) const {
   if (from.layout == to || from.layout.kind == Layout::none) return from.text;
+  if (to.kind == Layout::right && to.turned)
+    return "gl.convert_layout(gl.permute(" + from.text + ", (1, 0)), " + text_of(to) + ")";
   return "gl.convert_layout(" + from.text + ", " + text_of(to) + ")";
 }
 
@@ -399,8 +488,11 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
   switch (value.function) {
     case Function::copy:
     case Function::store: {
-      if (in[0].layout.kind == Layout::none && layout.kind != Layout::none)
-        throw Refusal{"op", value.id + " repeats a number"};
+      if (in[0].layout.kind == Layout::none && layout.kind != Layout::none) {
+        if (in[0].type.empty() || in[0].type != value.type)
+          throw Refusal{"op", value.id + " repeats a number"};
+        return {repeated(in[0].text, value, layout), layout, value.type};
+      }
       if (in[0].type == value.type) return {converted(in[0], layout), layout, value.type};
       return result(x(0), true);
     }

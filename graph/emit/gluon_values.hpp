@@ -22,6 +22,9 @@ struct Layout {
   } kind = none;
   std::int64_t rows = 0, columns = 0;  ///< of the tile
   bool turned = false;                 ///< a transposed tile's: it has no name
+  /// Of a product's result on Hopper, what an instruction sums over, where a kernel has products of
+  /// several widths and this is not one of 16 bits: the same registers under another type. 0 else.
+  int depth = 0;
   bool operator==(const Layout&) const = default;
 };
 
@@ -56,7 +59,13 @@ std::optional<std::string> whole_text(const meaning::Operand& one);
 class ValuePrinter {
  public:
   ValuePrinter(const Plan& plan, int slot, ModuleNeeds& needs)
-      : plan_(plan), slot_(slot), needs_(needs) {}
+      : plan_(plan), slot_(slot), needs_(needs), mixed_(has_mixed_products(plan)) {}
+
+  /// Are products of wgmma in it whose instructions sum over several numbers of elements?
+  static bool has_mixed_products(const Plan& plan);
+  /// What an instruction of the product sums over; `mixed()`: of its kernel.
+  static int depth_of(const meaning::Meaning& meaning, const meaning::Value& product);
+  bool mixed() const { return mixed_; }
 
   /// Throws Refusal where the operand is none of these.
   Source resolve(int op, const meaning::Operand& operand) const;
@@ -71,18 +80,27 @@ class ValuePrinter {
   Expression number(const meaning::Operand& operand) const;
   /// A tile of one number, in the value's shape and layout.
   std::string filled(int value, double x) const;
+  /// What a carried value begins with, in that value's layout and type: a number is repeated.
+  /// Throws Refusal where it is another tile.
+  std::string begun(int value, const Expression& first) const;
   /// The result in `layout`; `iteration` is the text of its iteration, for masks.
   Expression evaluate(int value, const std::vector<Expression>& operands, const Layout& layout,
                       const std::string& iteration) const;
 
  private:
   Source resolve(int op, const meaning::Operand& operand, int distance, int steps) const;
+  /// A tile that a slot copied from memory to registers, where it was copied from: if `op` reads
+  /// that, too (the program says so, so that the judge has accepted it).
+  std::optional<Source> where_copied_from(int op, const Source& source) const;
   Layout layout_of(int value, int steps) const;
   /// What is read from memory for products by warps alone, as they take it; none = it is not
   /// (gluon_warp_products.cpp).
   Layout as_right_factor(int value) const;
   /// Of a vector: the tile, row by row or column by column, that it is first used with.
   Layout used_with(int value, int steps) const;
+  /// A tile or vector of one number, which is text.
+  std::string repeated(const std::string& number, const meaning::Value& of,
+                       const Layout& layout) const;
   std::string converted(const Expression& from, const Layout& to) const;
   /// Operand k in the layout of the result, in its own type; a vector as a row or a column.
   std::string placed(const meaning::Value& value, std::size_t k, const Expression& one,
@@ -123,6 +141,7 @@ class ValuePrinter {
   const Plan& plan_;
   int slot_;
   ModuleNeeds& needs_;
+  const bool mixed_;
 };
 
 }  // namespace twill::emit

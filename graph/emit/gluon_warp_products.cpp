@@ -18,7 +18,7 @@ Layout ValuePrinter::as_right_factor(int value) const {
       const int user = m.in_loop(u) ? plan_.op_of(u) : -1;
       if (user < 0 || k != 1 || !plan_.legal.by_warps[at(user)]) return {};
       const auto& shape = m.values[at(u)].shape;
-      const Layout here{Layout::right, shape[0], shape[1]};
+      const Layout here{Layout::right, shape[0], shape[1], m.values[at(u)].operands[k].transposed};
       if (layout.kind != Layout::none && layout != here) return {};
       layout = here;
     }
@@ -50,6 +50,7 @@ void SlotPrinter::product_by_warps(int depth, int op, const Value& value, Iterat
   const Expression right = operand(op, value.operands[1], it);
   Layout taken = layout;
   taken.kind = Layout::right;
+  // (A transposed tile in the registers of one that is not: gl.permute() of it.)
   const std::string b = right.layout == taken ? right.text
                                               : "gl.convert_layout(" + right.text + ", " +
                                                     values_.text_of(taken) + ")";

@@ -569,23 +569,32 @@ std::variant<Plan, Refusal> planned(const Program& program, const EmitOptions& o
 
 }  // namespace
 
-std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions& options) try {
-  auto plan = planned(program, options);
-  const auto* no = std::get_if<Refusal>(&plan);
-  if (no == nullptr || no->rule != "limits" || options.resident_registers <= kLeastResident)
-    return plan;
+std::vector<int> fewer_resident(const EmitOptions& options) {
   // Kernels count their own registers beside tiles; a program does not say how many. Slots that
   // copy by pointers are the last to get fewer: theirs spill soon.
   const bool pointers =
       options.user != nullptr &&
       std::any_of(options.user->places.begin(), options.user->places.end(),
                   [](const meaning::Place& one) { return one.added.has_value(); });
-  for (int resident = kLeastResident + (pointers ? 1 : 0); resident >= kLeastResident; --resident) {
+  constexpr int kStep = 4;
+  std::vector<int> all;
+  if (pointers) all.push_back(kLeastResident + 1);
+  for (int one = kLeastResident; one >= options.least_resident; one -= kStep) all.push_back(one);
+  return all;
+}
+
+std::variant<Plan, Refusal> make_plan(const Program& program, const EmitOptions& options) try {
+  auto plan = planned(program, options);
+  const auto* no = std::get_if<Refusal>(&plan);
+  if (no == nullptr || no->rule != "limits" || options.resident_registers <= kLeastResident)
+    return plan;
+  for (const int resident : fewer_resident(options)) {
     EmitOptions less = options;
     less.resident_registers = resident;
     auto again = planned(program, less);
     no = std::get_if<Refusal>(&again);
-    if (no == nullptr || no->rule != "limits") return again;
+    // (Memory is another schedule's to have; registers would do.)
+    if (no == nullptr || no->rule != "limits" || no->needs_shared) return again;
   }
   return plan;
 } catch (const Refusal& no) {  // by what makes texts of numbers

@@ -20,8 +20,6 @@ namespace twill::emit {
 
 /// The warps of a warpgroup.
 inline constexpr int kWarpgroup = 4;
-/// Registers a thread beside its tiles that the least of the built-in kernels counts on.
-inline constexpr int kLeastResident = 12;
 /// On Blackwell a slot that asks for so many registers holds tiles, which ptxas wants more for.
 inline constexpr int kHoldsTiles = 96;
 
@@ -225,6 +223,10 @@ Amount bytes_of(const ExtraBuffer& buffer);
 
 /// The name of its buffer in all loops of the sequence.
 std::string handed_name(const meaning::HandedTile& tile);
+
+/// Where the launch has too few registers: how many beside its tiles a slot gets instead, one after
+/// the other.
+std::vector<int> fewer_resident(const EmitOptions& options);
 
 /// Rule as emit_gluon() says.
 std::variant<Plan, program::Refusal> make_plan(const program::Program& program,

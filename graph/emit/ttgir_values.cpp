@@ -538,11 +538,13 @@ Thing Builder::cast(const Thing& from, const std::string& element) {
   const auto half = [](const std::string& type) { return type == "f16" || type == "bf16"; };
   const auto eighth = [](const std::string& type) { return type.starts_with("f8"); };
   std::string name;
-  if (of.element == "f32") name = half(element) ? "truncf" : element == "i32" ? "fptosi" : "";
+  if (of.element == "f32")
+    name = half(element) ? "truncf" : element == "i32" || element == "i8" ? "fptosi" : "";
   if (element == "f32" && half(of.element)) name = "extf";
   if (element == "f32" && (of.element == "i32" || of.element == "i8")) name = "sitofp";
   if (element == "i32" && of.element == "i1") name = "extui";
   if (element == "i32" && of.element == "i8") name = "extsi";
+  if (element == "i8" && of.element == "i32") name = "trunci";
   if (element == "i32" && of.element == "i64") name = "trunci";
   if (of.element == "f32" && eighth(element))
     return Thing::make_value(

@@ -25,7 +25,7 @@ bool is_warp_product(const program::Program& program, const meaning::Meaning& me
     if (type != "f16" && type != "bf16") return false;
   }
   const meaning::Operand& right = product.operands[1];
-  if (right.transposed || right.columns > 0 || !meaning.in_loop(right.value)) return false;
+  if (right.is_part() || !meaning.in_loop(right.value)) return false;
   const int from = links.runner[at(right.value)];
   if (from < 0 || program.ops[at(from)].slot != program.ops[at(op)].slot) return false;
   const std::vector<int> storages = program::storages_read(program, op, from, right.distance);

@@ -13,7 +13,8 @@ import emit_around_test as around
 import emit_pointers_test as pointers
 import numpy as np
 
-NAMES = ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled", "few-rows", "scaled-rows", "wide-factors", "two-products", "part-where-any", "ends-alone")
+NAMES = ("adapter", "chunk-of-state", "chunk-beside-itself", "steps-chosen", "weight-scaled", "few-rows", "scaled-rows", "wide-factors", "two-products", "part-where-any", "ends-alone",
+         "sink-rows", "byte-groups", "scores-and-lengths", "byte-scores")
 CASES = [f"{name}-{machine}" for name in NAMES for machine in ("hopper", "blackwell")]
 # (product-in-branch is gemm-in-branch for Blackwell.)
 CASES += ["gemm-int4-hopper", "gemm-int4-blackwell", "gemm-in-branch-hopper", "product-in-branch"]  # of bench/modules
@@ -21,7 +22,9 @@ CASES += ["gemm-int4-hopper", "gemm-int4-blackwell", "gemm-in-branch-hopper", "p
 REFUSED = {"steps-chosen-hopper:stored": "where something has been stored"}
 pointers.CHANGES["stored"] = (r"(= tt\.splat) %v_ptr :", r"\1 %y_ptr :")
 # The slot of the product tells of the next zeros and scales when it has waited for the product.
-IMPLIED = {"gemm-int4-hopper": 1}
+# The loader has waited for the next scores, before which their slot waited for that product; the product reads K in memory, not the
+# registers for which the wait is.
+IMPLIED = {"gemm-int4-hopper": 1, "byte-scores-hopper": 1, "scores-and-lengths-blackwell": 1}
 half, floats, off = pointers.half, around.floats, around.off
 
 
@@ -135,6 +138,78 @@ class FewRows:
         for q, k, v, o in zip(*(one.astype(np.float64) for one in (self.q, self.k, self.v, self.o))):
             p = np.exp2(q @ k.T * self.scale)
             yield off(o, p @ v / p.sum(axis=1, keepdims=True))
+
+
+class SinkRows:
+    """sink_rows(q, k, v, sink, o, length, scale): as few_rows, beside a sink of a score of its own."""
+
+    def make(self, n, random):
+        self.length, self.grid, self.scale = max(64 * n - 24, 0), (2,), 0.2
+        self.q, self.k, self.v = half(random, 2, 16, 128), half(random, 2, self.length, 128), half(random, 2, self.length, 128)
+        self.sink = np.array([-1.5, 2.25], np.float32)
+        self.o = np.full((2, 16, 128), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.sink, self.o, self.length, self.scale]
+
+    def errors(self):
+        for q, k, v, sink, o in zip(*(one.astype(np.float64) for one in (self.q, self.k, self.v, self.sink, self.o))):
+            p = np.exp2(q @ k.T * self.scale)
+            yield off(o, p @ v / (np.exp2(sink) + p.sum(axis=1, keepdims=True)))
+
+
+class ByteGroups:
+    """byte_groups(x, q, scale, N): the nearest whole number of scales, of 8 bits; where two are as near, either."""
+
+    def make(self, n, random):
+        self.n, self.grid = 128 * n, (2,)
+        self.x = half(random, 32, self.n)
+        self.q, self.scale = np.full((32, self.n), 99, np.int8), np.full((32, n), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.q, self.scale, self.n]
+
+    def errors(self):
+        x = self.x.astype(np.float64).reshape(32, -1, 128)
+        scale = np.maximum(np.abs(x).max(axis=2), 1e-6) / 127
+        yield off(self.scale, scale)
+        away = np.abs(self.q.astype(np.float64).reshape(x.shape) - x / scale[..., None])
+        yield 0.0 if away.size == 0 or away.max() <= 0.5 + 1e-4 else np.inf
+
+
+class ScoresAndLengths:
+    """scores_and_lengths(q, k, v, o, z, length): O = (Q K') V, S rounded, and the squares of K's columns summed."""
+
+    def make(self, n, random):
+        self.length, self.grid = 64 * n, (2,)
+        self.q, self.k, self.v = half(random, 128, 64), half(random, self.length, 64), half(random, self.length, 64)
+        self.o, self.z = np.full((128, 64), np.nan, np.float16), np.full((2, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.z, self.length]
+
+    def errors(self):
+        q, k, v = (one.astype(np.float64) for one in (self.q, self.k, self.v))
+        yield off(self.o, (q @ k.T).astype(np.float16).astype(np.float64) @ v)
+        for z in self.z:
+            yield off(z, (k * k).sum(axis=0))
+
+
+class ByteScores:
+    """byte_scores(q, k, v, scale, o, length): O = (scale Q K') V, the products of bytes exact."""
+
+    def make(self, n, random):
+        self.length, self.grid = 64 * n, (2,)
+        self.q, self.k = (random.integers(-60, 61, shape).astype(np.int8) for shape in ((256, 64), (self.length, 64)))
+        self.v, self.scale = half(random, self.length, 64), random.uniform(2e-4, 4e-4, n).astype(np.float32)
+        self.o = np.full((256, 64), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.scale, self.o, self.length]
+
+    def errors(self):
+        s = (self.q.astype(np.float64) @ self.k.astype(np.float64).T) * self.scale.repeat(64)
+        yield off(self.o, s.astype(np.float16).astype(np.float64) @ self.v.astype(np.float64))
 
 
 class ScaledRows:
@@ -270,7 +345,8 @@ class GemmInt4:
 
 ORACLES = {"gemm-in-branch": GemmInBranch, "product-in": GemmInBranch, "gemm-int4": GemmInt4, "adapter": Adapter, "chunk-of-state": ChunkOfState, "chunk-beside-itself": ChunkBesideItself, "steps-chosen": StepsChosen,
            "weight-scaled": WeightScaled, "few-rows": FewRows, "scaled-rows": ScaledRows,
-           "wide-factors": WideFactors, "two-products": TwoProducts, "part-where-any": PartWhereAny, "ends-alone": EndsAlone}
+           "wide-factors": WideFactors, "two-products": TwoProducts, "part-where-any": PartWhereAny, "ends-alone": EndsAlone,
+           "sink-rows": SinkRows, "byte-groups": ByteGroups, "scores-and-lengths": ScoresAndLengths, "byte-scores": ByteScores}
 
 
 def oracle_of(path):

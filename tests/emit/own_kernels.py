@@ -208,6 +208,72 @@ def ends_alone(x_ptr, w_ptr, y_ptr, lengths_ptr, K, N, sink, BLOCK_M: tl.constex
     tl.store(y_ptr + row[:, None] * N + column[None, :], acc.to(tl.float16), mask=(row[:, None] != 5) | (column[None, :] < sink))
 
 
+@triton.jit
+def sink_rows(q_ptr, k_ptr, v_ptr, sink_ptr, o_ptr, length, scale, ROWS: tl.constexpr, KEYS: tl.constexpr, HEAD: tl.constexpr):
+    """Attention of ROWS queries over keys, and one sink whose score is a number; keys are loaded row by row and transposed."""
+    row, key, column = tl.arange(0, ROWS), tl.arange(0, KEYS), tl.arange(0, HEAD)
+    q_ptr += tl.program_id(0) * ROWS * HEAD
+    k_ptr += tl.program_id(0) * length * HEAD
+    v_ptr += tl.program_id(0) * length * HEAD
+    q = tl.load(q_ptr + row[:, None] * HEAD + column[None, :])
+    top = tl.zeros([ROWS], tl.float32) + tl.load(sink_ptr + tl.program_id(0))
+    total = tl.full([ROWS], 1.0, tl.float32)
+    acc = tl.zeros([ROWS, HEAD], tl.float32)
+    for start in range(0, length, KEYS):
+        inside = start + key < length
+        k = tl.load(k_ptr + (start + key)[:, None] * HEAD + column[None, :], mask=inside[:, None], other=0.0)
+        s = tl.where(inside[None, :], tl.dot(q, tl.trans(k)) * scale, float("-inf"))
+        newer = tl.maximum(top, tl.max(s, 1))
+        p, ratio = tl.exp2(s - newer[:, None]), tl.exp2(top - newer)
+        v = tl.load(v_ptr + (start + key)[:, None] * HEAD + column[None, :], mask=inside[:, None], other=0.0)
+        acc = tl.dot(p.to(tl.float16), v, acc * ratio[:, None])
+        total, top = total * ratio + tl.sum(p, 1), newer
+    o = (acc / total[:, None]).to(tl.float16)
+    tl.store(o_ptr + tl.program_id(0) * ROWS * HEAD + row[:, None] * HEAD + column[None, :], o)
+
+
+@triton.jit
+def byte_groups(x_ptr, q_ptr, scale_ptr, N, ROWS: tl.constexpr, GROUP: tl.constexpr):
+    """Numbers in 8 bits and a scale for each group of columns."""
+    row, column = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, GROUP)
+    for start in range(0, N, GROUP):
+        x = tl.load(x_ptr + row[:, None] * N + (start + column)[None, :]).to(tl.float32)
+        scale = tl.maximum(tl.max(tl.abs(x), 1), 1e-6) / 127.0
+        tl.store(q_ptr + row[:, None] * N + (start + column)[None, :], tl.floor(x / scale[:, None] + 0.5).to(tl.int8))
+        tl.store(scale_ptr + row * (N // GROUP) + start // GROUP, scale)
+
+
+@triton.jit
+def scores_and_lengths(q_ptr, k_ptr, v_ptr, o_ptr, z_ptr, length, KEYS: tl.constexpr, ROWS: tl.constexpr, HEAD: tl.constexpr):
+    """O = (Q K') V, and of each column of K the sum of squares: a tile of K is a factor and is computed with."""
+    row, key, column = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, KEYS), tl.arange(0, HEAD)
+    q = tl.load(q_ptr + row[:, None] * HEAD + column[None, :])
+    acc, square = tl.zeros([ROWS, HEAD], tl.float32), tl.zeros([HEAD], tl.float32)
+    for start in range(0, length, KEYS):
+        k = tl.load(k_ptr + (start + key)[:, None] * HEAD + column[None, :])
+        v = tl.load(v_ptr + (start + key)[:, None] * HEAD + column[None, :])
+        s = tl.dot(q, tl.trans(k)).to(tl.float16)
+        acc = tl.dot(s, v, acc)
+        wide = k.to(tl.float32)
+        square += tl.sum(wide * wide, 0)
+    tl.store(o_ptr + row[:, None] * HEAD + column[None, :], acc.to(tl.float16))
+    tl.store(z_ptr + tl.program_id(0) * HEAD + column, square)
+
+
+@triton.jit
+def byte_scores(q_ptr, k_ptr, v_ptr, scale_ptr, o_ptr, length, ROWS: tl.constexpr, KEYS: tl.constexpr, HEAD: tl.constexpr):
+    """O = (s Q K') V with Q and K in 8 bits, a scale for each block of keys, and V in 16."""
+    row, key, column = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, KEYS), tl.arange(0, HEAD)
+    q = tl.load(q_ptr + row[:, None] * HEAD + column[None, :])
+    acc = tl.zeros([ROWS, HEAD], tl.float32)
+    for start in range(0, length, KEYS):
+        k = tl.load(k_ptr + (start + key)[None, :] * HEAD + column[:, None])
+        s = tl.dot(q, k).to(tl.float32) * tl.load(scale_ptr + start // KEYS)
+        v = tl.load(v_ptr + (start + key)[:, None] * HEAD + column[None, :])
+        acc = tl.dot(s.to(tl.float16), v, acc)
+    tl.store(o_ptr + row[:, None] * HEAD + column[None, :], acc.to(tl.float16))
+
+
 CASES = [  # kernel, its signature, its constants
     (adapter, "x_ptr=*fp16:16, w_ptr=*fp16:16, a_ptr=*fp16:16, b_ptr=*fp16:16, y_ptr=*fp16:16, rows=i32, K=i32:16, N=i32:16, scale=fp32",
      dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64, RANK=32)),
@@ -228,6 +294,13 @@ CASES = [  # kernel, its signature, its constants
      dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=32)),
     (part_where_any, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, z_ptr=*fp32:16, lengths_ptr=*i32, K=i32:16, N=i32:16",
      dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64, PART=512, PARTS=2)),
+    (sink_rows, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, sink_ptr=*fp32, o_ptr=*fp16:16, length=i32, scale=fp32",
+     dict(ROWS=16, KEYS=64, HEAD=128)),
+    (byte_groups, "x_ptr=*fp16:16, q_ptr=*i8:16, scale_ptr=*fp32:16, N=i32:16", dict(ROWS=16, GROUP=128)),
+    (scores_and_lengths, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp16:16, z_ptr=*fp32:16, length=i32:16",
+     dict(KEYS=64, ROWS=64, HEAD=64)),
+    (byte_scores, "q_ptr=*i8:16, k_ptr=*i8:16, v_ptr=*fp16:16, scale_ptr=*fp32:16, o_ptr=*fp16:16, length=i32:16",
+     dict(ROWS=128, KEYS=64, HEAD=64)),
     (ends_alone, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, lengths_ptr=*i32, K=i32:16, N=i32:16, sink=i32",
      dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
 ]

@@ -367,6 +367,10 @@ class Shared:
         WORLD.point()
         self.forget()
         self.put(x)
+        # (What is written over whole is of the past: later writes stand behind earlier ones, and the fence behind these.)
+        if self.array.nbytes == self.root.nbytes:
+            for arrays in WORLD.unfenced.values():
+                arrays.discard(id(self.root))
         WORLD.unfenced.setdefault(threading.current_thread().name, set()).add(id(self.root))
 
     def seen_by_async(self):
