@@ -19,11 +19,11 @@
 namespace twill {
 namespace {
 
-constexpr std::int64_t kPasses = 1;      // most ops placed for one of the loop, an attempt
-constexpr std::int64_t kNewPasses = 6;   // the same, from nothing
-constexpr Cycle kFirstShare = 64;        // of the gap: the first deadline
-constexpr std::int64_t kBeginCost = 8;   // to begin one costs this share of a pass
-constexpr int kWorse = 4, kMost = 400;   // failures until less is asked, and until it ends
+constexpr std::int64_t kShorteningPasses = 1;  // most ops placed for one of the loop, an attempt
+constexpr std::int64_t kNewPasses = 6;         // the same, from nothing
+constexpr Cycle kFirstShare = 64;              // of the gap: the first deadline
+constexpr std::int64_t kBeginCost = 8;         // to begin one costs this share of a pass
+constexpr int kWorse = 4, kMost = 400;         // failures until less is asked, and until it ends
 constexpr int kLeastOut = 3, kOut = 40;  // ops taken out: one in so many at the least, or at most
 
 class ListShortener {
@@ -77,7 +77,7 @@ class ListShortener {
     effort_.left -= static_cast<std::int64_t>(p_.ops.size()) / kBeginCost + 1;
     if (!attempt.end_by(best_.length - step)) return false;
     attempt.begin_around(best_, number / 2 % 3 == 2 ? connected() : taken_out(number / 2 % 3 == 0));
-    const auto found = attempt.run(kPasses);
+    const auto found = attempt.run(kShorteningPasses);
     return found && accept(*found);
   }
 

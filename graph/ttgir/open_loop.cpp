@@ -16,7 +16,7 @@ namespace twill::ttgir {
 namespace {
 
 constexpr std::string_view kLength = "\"twill.length\"(";
-constexpr std::int64_t kMostSteps = 8;  // that a guard is ahead of the end
+constexpr std::int64_t kMostGuardSteps = 8;  // that a guard is ahead of the end
 
 bool of_a_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -55,7 +55,7 @@ std::optional<std::pair<std::size_t, std::size_t>> last_name(const Module& m, in
   return std::pair{at, name.size()};
 }
 
-struct Edit {
+struct Replacement {
   std::size_t at = 0, removed = 0;
   std::string text;
 };
@@ -81,7 +81,7 @@ std::optional<OpenLoop> open_loop(const Module& m, int index) {
   const std::string types(type->text);
   std::string before = length + " = " + std::string(kLength) + "%" +
                        std::string(m.value(upper).name) + ") : (" + types + ") -> " + types + "\n";
-  std::vector<Edit> edits;
+  std::vector<Replacement> edits;
   const auto bound = last_name(m, upper, loop.begin, until);
   if (!bound) return std::nullopt;
   edits.push_back({bound->first, bound->second, length});
@@ -91,7 +91,7 @@ std::optional<OpenLoop> open_loop(const Module& m, int index) {
         op.operands[0] != variable)
       continue;
     const auto less = difference(m, upper, op.operands[1]);
-    if (!less || *less < *step || *less % *step != 0 || *less / *step > kMostSteps) continue;
+    if (!less || *less < *step || *less % *step != 0 || *less / *step > kMostGuardSteps) continue;
     const auto name = last_name(m, op.operands[1], op.begin, op.end);
     if (!name) continue;
     const std::string stem = length + ".less" + std::to_string(*less);
@@ -102,10 +102,10 @@ std::optional<OpenLoop> open_loop(const Module& m, int index) {
   }
   edits.push_back({line, 0, before});
   std::stable_sort(edits.begin(), edits.end(),
-                   [](const Edit& a, const Edit& b) { return a.at < b.at; });
+                   [](const Replacement& a, const Replacement& b) { return a.at < b.at; });
   std::string changed;
   std::size_t done = 0;
-  for (const Edit& edit : edits) {
+  for (const Replacement& edit : edits) {
     changed += text.substr(done, edit.at - done) + edit.text;
     done = edit.at + edit.removed;
   }
