@@ -80,7 +80,7 @@ bool is_module(const twill_workload& workload) {
 }
 
 TritonLoop module_of(const twill_workload& workload, bool nest, const RangeEnds& ends,
-                     bool sequence) {
+                     bool sequence, bool computes) {
   LowerOptions lower;
   lower.ends = ends;
   lower.reading = reading_of(workload.reading);
@@ -98,6 +98,7 @@ TritonLoop module_of(const twill_workload& workload, bool nest, const RangeEnds&
   options.resident_registers = workload.resident_registers;
   options.nest = nest;
   options.sequence = sequence;
+  options.undo_rings = computes;
   if (workload.profile != nullptr) options.profile = workload.profile;
   return read_triton(workload.input, "module", workload.machine == nullptr ? "" : workload.machine,
                      options, lower);

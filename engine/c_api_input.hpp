@@ -12,9 +12,10 @@ twill_workload known_part(const twill_workload* given);
 
 bool is_module(const twill_workload& workload);
 
-/// With the ranges of its machine at these ends.
+/// With the ranges of its machine at these ends. `computes`: what it computes is asked for, so that
+/// copies into rings are undone where the whole function is had back (TritonOptions::undo_rings).
 TritonLoop module_of(const twill_workload& workload, bool nest, const RangeEnds& ends = {},
-                     bool sequence = false);
+                     bool sequence = false, bool computes = false);
 /// The same of a kernel.
 Inputs kernel_of(const twill_workload& workload, const RangeEnds& ends = {});
 

@@ -30,7 +30,7 @@ twill::ProgramSource program_source_of(const twill_workload& workload, bool sequ
   if (workload.for_triton != 0)
     refuse("workload.for_triton", "not 0", "a kernel is no module for Triton's passes");
   twill::ProgramSource source =
-      is_module(workload) ? twill::program_source(module_of(workload, false, {}, sequence))
+      is_module(workload) ? twill::program_source(module_of(workload, false, {}, sequence, true))
                           : twill::program_source(workload.input, workload.machine,
                                                   kernel_of(workload).source.options);
   if (workload.more == nullptr && workload.pins == nullptr && workload.unroll == 0) return source;
@@ -50,7 +50,7 @@ twill::ProgramSource program_source_of(const twill_workload& workload, bool sequ
 twill::ProgramSource whole_function_of(const twill_workload& workload) {
   twill::ProgramSource source = program_source_of(workload);
   if (!is_module(workload) || workload.loop >= 0) return source;
-  const std::vector<int> loops = module_of(workload, false).sequence();
+  const std::vector<int> loops = module_of(workload, false, {}, false, true).sequence();
   if (!loops.empty() && workload.choose_registers != 0)
     refuse("workload.choose_registers", "not 0",
            "is for one loop; the function is several, which share their registers");

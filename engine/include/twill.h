@@ -360,8 +360,10 @@ twill_result twill_program_kernel(const char* kernel, const char* machine,
 /* As `twill program`, of any workload: the best schedule's program, judged, with what its ops
  * compute where kernel or module say it. turns: NULL or "none", "needed" (the fewest waits that
  * keep the loop as fast as the schedule on units that slots share) or "all"; merge: not 0 = several
- * ops may arrive on one barrier. `problem` and `solution` (both may be NULL) are those of the
- * program; they are NULL where there is none, as the program's error text says. */
+ * ops may arrive on one barrier. A module's loop that Triton has pipelined by copies into rings is
+ * undone, unlike for twill_workload_solve, where the whole function is had back. `problem` and
+ * `solution` (both may be NULL) are those of the program; they are NULL where there is none, as the
+ * program's error text says. */
 twill_result twill_workload_program(const twill_workload* workload, const twill_options* options,
                                     const char* turns, int merge, twill_problem** problem,
                                     twill_solution** solution, twill_program** program);

@@ -143,6 +143,12 @@ TEST_CASE("what cannot be emitted says why") {
   gemm.machine = nullptr;
   refused("gluon", -1, "share their registers");
   gemm.choose_registers = 0;
+  // What Triton has pipelined by copies into rings is a function again, its loops both.
+  const std::string rings = twill::read_file(TWILL_TEST_DATA "/lowered/adapters-hopper.ttgir");
+  gemm.input = rings.c_str();
+  Handles undone;
+  CHECK(twill_workload_emit(&gemm, nullptr, "gluon", -1, &undone.program, &undone.report) ==
+        TWILL_OK);
 
   // The kernel file does not say what its ops compute.
   gemm.input = "figure-1";
