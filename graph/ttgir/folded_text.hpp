@@ -201,9 +201,10 @@ class FoldedText {
     std::map<int, std::string> arguments, results, yields;
   };
   std::vector<Outer> outers_;
-  std::set<int> behind_;  ///< ops
-  std::set<int> kept_;    ///< buffers
-  int blocks_ = 0;        ///< of the function, but the first
+  std::set<int> behind_;         ///< ops
+  std::set<int> kept_;           ///< buffers
+  std::set<int> loops_written_;  ///< executions
+  int blocks_ = 0;               ///< of the function, but the first
   std::map<std::pair<std::int64_t, int>, std::string> constants_;
   std::map<int, std::string> arguments_, outer_, collapsed_;
   std::map<std::pair<int, int>, std::string> made_, results_;

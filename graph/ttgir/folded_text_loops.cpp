@@ -84,6 +84,14 @@ bool FoldedText::is_kept(int index) const {
   const Operation& op = m_.op(index);
   if (op.name == "scf.for") return true;
   const auto kept = [&](int value) { return kept_.count(root_of(value)) != 0; };
+  if (op.name == "scf.if") {  // of such a loop's last iteration
+    const std::vector<int> values = read_by(index);
+    return std::any_of(values.begin(), values.end(), [&](int value) {
+      const int made = m_.value(value).op;
+      return kept(value) ||
+             (made != kNone && m_.op(made).name == "scf.for" && behind_.count(made) != 0);
+    });
+  }
   return std::any_of(op.results.begin(), op.results.end(), kept) ||
          std::any_of(op.operands.begin(), op.operands.end(), kept);
 }
@@ -102,6 +110,7 @@ void FoldedText::write_kept(int index) {
 }
 
 void FoldedText::write_loop_before(int execution) {
+  if (!loops_written_.insert(execution).second) return;
   const int index = l_.at(execution).op;
   const Operation& op = m_.op(index);
   for (const int inner : ops_within(m_, index)) {
@@ -136,7 +145,13 @@ void FoldedText::write_stores_before() {
     } else if (peeled_->stores.count(x.op) == 0) {
       continue;
     } else if (!op.regions.empty()) {
-      if (op.results.empty() || made_.count({index, op.results[0]}) == 0) write_loop_before(index);
+      std::set<int> buffers;  // what it works on is written with it, in its order
+      for (int inner = 0; inner < static_cast<int>(r_.executions.size()); ++inner)
+        if (passed_loop(inner) == x.op)
+          for (const BufferUse& use : l_.at(inner).buffers)
+            if (passed_loop(use.buffer) == kNone) buffers.insert(use.buffer);
+      if (!buffers.empty()) write_memory(index, buffers);
+      write_loop_before(index);
     } else if (!is_tile_store(op)) {
       std::map<int, std::string> names;
       for (std::size_t k = 0; k < x.reads.size(); ++k)

@@ -36,7 +36,7 @@ class LastMatcher {
 
   LastIteration run() {
     for (const int op : l_.behind())
-      if (m_.op(op).name == "scf.if") branch(op);
+      if (m_.op(op).name == "scf.if" && !branch(op)) branch_of_body(op);
     return std::move(out_);
   }
 
@@ -45,32 +45,112 @@ class LastMatcher {
     return m_.block(m_.regions[twill::at(op.regions[region])].blocks[0]).ops;
   }
 
-  void branch(int index) {
+  bool branch(int index) {
     const Operation& op = m_.op(index);
-    if (op.regions.empty() || m_.regions[twill::at(op.regions[0])].blocks.size() != 1) return;
+    if (op.regions.empty() || m_.regions[twill::at(op.regions[0])].blocks.size() != 1) return false;
     std::map<int, Left> known = known_;
     std::set<int> nodes = out_.nodes;
     for (const int inner : block_of(op, 0)) {
       if (only_orders(m_, m_.op(inner))) continue;
       const int node = node_of(inner, known, nodes);
-      if (node == kNone) return;  // it is another branch, or it is not understood
+      if (node == kNone) return false;  // it is another branch, or it is not understood
       nodes.insert(node);
       for (std::size_t r = 0; r < m_.op(inner).results.size(); ++r)
         known[m_.op(inner).results[r]] = {node, static_cast<int>(r), 0};
     }
-    if (nodes == out_.nodes) return;
+    if (nodes == out_.nodes) return false;
     const auto& yield = m_.op(block_of(op, 0).back()).operands;
     std::map<std::pair<int, int>, std::tuple<int, int, std::int64_t>> results = out_.results;
     for (std::size_t k = 0; k < op.results.size(); ++k) {
       const auto left = k < yield.size() ? left_by(yield[k], known) : std::nullopt;
-      if (!left) return;
+      if (!left) return false;
       results[{index, static_cast<int>(k)}] = {left->node, left->result, left->back};
     }
     known_ = std::move(known);
+    take(index, std::move(nodes), std::move(results));
+    return true;
+  }
+
+  using Results = std::map<std::pair<int, int>, std::tuple<int, int, std::int64_t>>;
+
+  void take(int index, std::set<int> nodes, Results results) {
     out_.nodes = std::move(nodes);
     out_.results = std::move(results);
     out_.branches.insert(index);
-    out_.conditions.push_back(op.operands.at(0));
+    out_.conditions.push_back(m_.op(index).operands.at(0));
+  }
+
+  /// The same by the ops of the loop's body, places in rings and all: an op of the branch is one of
+  /// them where it reads what that would read in the next iteration. What is made for nobody but
+  /// barriers need not be one.
+  void branch_of_body(int index) {
+    const Operation& op = m_.op(index);
+    if (op.regions.empty() || m_.regions[twill::at(op.regions[0])].blocks.size() != 1) return;
+    const int body = m_.regions[twill::at(m_.op(l_.first_loop()).regions[0])].blocks[0];
+    std::map<int, int> same;  // value of the branch -> of the body
+    std::set<int> taken, nodes = out_.nodes;
+    for (const int inner : block_of(op, 0)) {
+      const Operation& one = m_.op(inner);
+      if (only_orders(m_, one)) continue;
+      int found = kNone;
+      for (const int candidate : m_.block(body).ops)
+        if (found == kNone && taken.count(candidate) == 0 && is_next(inner, candidate, same))
+          found = candidate;
+      if (found == kNone) {
+        if (computes(class_of(one))) continue;
+        return;
+      }
+      taken.insert(found);
+      if (l_.has_node(found)) nodes.insert(l_.node_index(found));
+      for (std::size_t r = 0; r < one.results.size(); ++r)
+        same[one.results[r]] = m_.op(found).results.at(r);
+    }
+    if (nodes == out_.nodes) return;
+    const auto& yield = m_.op(block_of(op, 0).back()).operands;
+    Results results = out_.results;
+    for (std::size_t k = 0; k < op.results.size(); ++k) {
+      const auto known = k < yield.size() ? same.find(yield[k]) : same.end();
+      std::optional<Left> left;
+      if (known != same.end()) {
+        const Value& v = m_.value(known->second);
+        if (l_.has_node(v.op)) left = Left{l_.node_index(v.op), v.index, 0};
+      } else if (k < yield.size()) {
+        left = left_by(yield[k], known_);
+      }
+      if (!left) return;
+      results[{index, static_cast<int>(k)}] = {left->node, left->result, left->back};
+    }
+    take(index, std::move(nodes), std::move(results));
+  }
+
+  static bool computes(OpClass c) {
+    return c == OpClass::replicated || c == OpClass::elementwise || c == OpClass::view;
+  }
+
+  /// Would an op of the body read in the next iteration what one of the branch reads?
+  bool is_next(int inner, int candidate, const std::map<int, int>& same) const {
+    const Operation &one = m_.op(inner), &of = m_.op(candidate);
+    if (one.name != of.name || one.operands.size() != of.operands.size() ||
+        one.results.size() != of.results.size() ||
+        shape_of(m_, inner, one.operands) != shape_of(m_, candidate, of.operands))
+      return false;
+    for (std::size_t k = 0; k < one.operands.size(); ++k)
+      if (!l_.drops(one.operands[k]) && !corresponds(one.operands[k], of.operands[k], same))
+        return false;
+    return true;
+  }
+
+  bool corresponds(int value, int of_body, const std::map<int, int>& same) const {
+    const int loop = l_.first_loop();
+    const int body = m_.regions[twill::at(m_.op(loop).regions[0])].blocks[0];
+    if (const auto known = same.find(value); known != same.end()) return known->second == of_body;
+    const Value& v = m_.value(of_body);
+    if (v.op == kNone && v.block == body)
+      return v.index == 0 ? is_last_index(value)
+                          : m_.value(value).op == loop && m_.value(value).index == v.index - 1;
+    if (const auto number = constant_integer(m_, of_body))
+      return constant_integer(m_, value) == number;
+    return value == of_body;
   }
 
   /// The node that an op is an execution of.

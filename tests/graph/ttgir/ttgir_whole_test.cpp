@@ -52,11 +52,13 @@ std::vector<Pair> pairs() {
   // the loop; the last iteration in a branch behind it that needs its number.
   for (const std::string name : {"cross-entropy-of-product-hopper", "attention-fp8-hopper"})
     all.push_back({lowered + name, lowered + "before/" + name, "hopper"});
-  for (const std::string name : {"attention-backward-two-loops-blackwell", "gemm-swiglu-blackwell"})
+  for (const std::string name : {"attention-backward-two-loops-blackwell", "gemm-swiglu-blackwell",
+                                 "linear-attention-backward-blackwell"})
     all.push_back({lowered + name, lowered + "before/" + name, "blackwell"});
   for (const std::string name : {"adapters-hopper", "attention-ragged-hopper"})
     all.push_back({lowered + name, plain + name, "hopper"});
-  all.push_back({lowered + "nearest-blackwell", plain + "nearest-blackwell", "blackwell"});
+  for (const std::string name : {"nearest-blackwell", "gemm-microscaled-blackwell"})
+    all.push_back({lowered + name, plain + name, "blackwell"});
   for (const std::string name : {"attention-pointers-hopper", "gemm-int4-hopper"})
     all.push_back({lowered + name, plain + name, "hopper"});
   for (const std::string name :
