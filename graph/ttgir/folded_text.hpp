@@ -149,6 +149,7 @@ class FoldedText {
   void store_after(int index);
   void hold(int buffer);
   void last_iteration(int index);
+  void left_in_last(int index, int k);
   std::string after_text(int value, int user);
   /// What a replayed loop leaves in its k-th variable.
   std::string left(int loop, std::size_t k, int user);
@@ -232,6 +233,7 @@ class FoldedText {
   std::map<int, int> same_;          ///< value behind the loop -> the one that it is
   std::map<int, int> held_;          ///< buffer behind the loop -> the tile in it
   std::map<int, std::pair<std::string, std::string>> brought_;  ///< likewise: the tile, its type
+  std::map<int, Carried> lasts_;                                ///< values behind the loop
   std::map<Carried, std::string> left_names_;                   ///< results of the loop
   std::map<Carried, std::string> first_of_left_;                ///< what it begins with
 };

@@ -332,6 +332,11 @@ std::string FoldedText::after_text(int value, int user) {
     value = l_.through(same_.at(value));
   }
   if (const auto found = left_.find(value); found != left_.end()) return found->second;
+  if (const auto last = lasts_.find(value); last != lasts_.end()) {
+    const auto& [node, result, distance] = last->second;
+    carried(node, result, distance);
+    return left_[value] = mark_of(node, result, distance);
+  }
   if (held_.count(value) != 0 || brought_.count(value) != 0) {  // a buffer, by what is in it
     const auto brought = brought_.find(value);
     const auto [tile, type] = brought != brought_.end()
@@ -351,7 +356,7 @@ std::string FoldedText::after_text(int value, int user) {
     if (++chain_ > kMostNames) cannot_undo(user, "it is the end of too long a chain of ops");
     write_after_op(made);  // it was not needed before
     --chain_;
-    if (left_.count(value) == 0 && same_.count(value) == 0)
+    if (left_.count(value) == 0 && same_.count(value) == 0 && lasts_.count(value) == 0)
       cannot_undo(user, "where what it reads comes from is not known");
     return after_text(value, user);
   }
@@ -497,6 +502,17 @@ void FoldedText::store_after(int index) {
        "    " + descriptor_store(index, names, text, std::string(l_.type(tile)->text)), index);
 }
 
+/// What the whole loop leaves, of an op behind it that is its last iteration's.
+void FoldedText::left_in_last(int index, int k) {
+  const auto found = peeled_->last.results.find({index, k});
+  if (found == peeled_->last.results.end()) return;
+  const auto& [node, result, back] = found->second;
+  if (peeled_->even.count(node) != 0) return;  // a number: it is not asked for
+  const std::int64_t distance = back + peeled_->more - peeled_->ahead[twill::at(node)];
+  if (distance < 1) cannot_undo(index, "it has what the loop makes for a later iteration");
+  lasts_[m_.op(index).results[twill::at(k)]] = {node, result, distance};
+}
+
 /// The results of a branch with the last iteration are what the whole loop leaves.
 void FoldedText::last_iteration(int index) {
   const Operation& op = m_.op(index);
@@ -526,6 +542,10 @@ void FoldedText::write_after_op(int index) {
       op.name.starts_with("cf."))
     return;
   if (peeled_->last.branches.count(index) != 0) return last_iteration(index);
+  if (peeled_->last.straight.count(index) != 0) {
+    for (std::size_t k = 0; k < op.results.size(); ++k) left_in_last(index, static_cast<int>(k));
+    return;
+  }
   if (c == OpClass::transparent) {
     if (op.operands.size() == op.results.size())
       for (std::size_t k = 0; k < op.operands.size(); ++k) same_[op.results[k]] = op.operands[k];

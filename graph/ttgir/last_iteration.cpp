@@ -37,6 +37,7 @@ class LastMatcher {
   LastIteration run() {
     for (const int op : l_.behind())
       if (m_.op(op).name == "scf.if" && !branch(op)) branch_of_body(op);
+    if (out_.branches.empty()) straight();
     return std::move(out_);
   }
 
@@ -86,25 +87,9 @@ class LastMatcher {
   void branch_of_body(int index) {
     const Operation& op = m_.op(index);
     if (op.regions.empty() || m_.regions[twill::at(op.regions[0])].blocks.size() != 1) return;
-    const int body = m_.regions[twill::at(m_.op(l_.first_loop()).regions[0])].blocks[0];
-    std::map<int, int> same;  // value of the branch -> of the body
-    std::set<int> taken, nodes = out_.nodes;
-    for (const int inner : block_of(op, 0)) {
-      const Operation& one = m_.op(inner);
-      if (only_orders(m_, one)) continue;
-      int found = kNone;
-      for (const int candidate : m_.block(body).ops)
-        if (found == kNone && taken.count(candidate) == 0 && is_next(inner, candidate, same))
-          found = candidate;
-      if (found == kNone) {
-        if (computes(class_of(one))) continue;
-        return;
-      }
-      taken.insert(found);
-      if (l_.has_node(found)) nodes.insert(l_.node_index(found));
-      for (std::size_t r = 0; r < one.results.size(); ++r)
-        same[one.results[r]] = m_.op(found).results.at(r);
-    }
+    std::map<int, int> same;
+    std::set<int> nodes = out_.nodes, ops;
+    if (!match_body(block_of(op, 0), same, nodes, ops)) return;
     if (nodes == out_.nodes) return;
     const auto& yield = m_.op(block_of(op, 0).back()).operands;
     Results results = out_.results;
@@ -121,6 +106,61 @@ class LastMatcher {
       results[{index, static_cast<int>(k)}] = {left->node, left->result, left->back};
     }
     take(index, std::move(nodes), std::move(results));
+  }
+
+  /// Which ops are the body's in its next iteration: of values, which of the body they are. What
+  /// works on memory comes in the body's order. False where something that acts is none of them; up
+  /// to there all is known.
+  bool match_body(const std::vector<int>& list, std::map<int, int>& same, std::set<int>& nodes,
+                  std::set<int>& ops) const {
+    const auto& body =
+        m_.block(m_.regions[twill::at(m_.op(l_.first_loop()).regions[0])].blocks[0]).ops;
+    std::set<int> taken;
+    std::size_t last = 0;  // of what works on memory
+    for (const int inner : list) {
+      const Operation& one = m_.op(inner);
+      if (only_orders(m_, one)) continue;
+      const bool memory = !computes(class_of(one));
+      std::size_t found = body.size();
+      for (std::size_t k = memory ? last : 0; k < body.size() && found == body.size(); ++k)
+        if (taken.count(body[k]) == 0 && is_next(inner, body[k], same)) found = k;
+      if (found == body.size()) {
+        if (!memory) continue;
+        return false;
+      }
+      if (memory) last = found + 1;
+      taken.insert(body[found]);
+      ops.insert(inner);
+      if (l_.has_node(body[found])) nodes.insert(l_.node_index(body[found]));
+      for (std::size_t r = 0; r < one.results.size(); ++r)
+        same[one.results[r]] = m_.op(body[found]).results.at(r);
+    }
+    return true;
+  }
+
+  /// Of a loop of a fixed number of iterations (open_loop.hpp) the last one stands in no branch.
+  void straight() {
+    const int bound = m_.value(m_.op(l_.first_loop()).operands.at(1)).op;
+    if (bound == kNone || m_.op(bound).name != "twill.length") return;
+    std::vector<int> list;
+    for (const int op : l_.behind())
+      if (m_.op(op).block == m_.op(l_.first_loop()).block) list.push_back(op);
+    std::map<int, int> same;
+    std::set<int> nodes = out_.nodes, ops;
+    match_body(list, same, nodes, ops);
+    const auto acts = [&](int v) {
+      const OpClass c = class_of(m_.op(l_.node(v).op));
+      return c == OpClass::mma || c == OpClass::store || c == OpClass::tmem_store;
+    };
+    if (std::none_of(nodes.begin(), nodes.end(), acts)) return;
+    for (const int op : ops)
+      for (std::size_t r = 0; r < m_.op(op).results.size(); ++r) {
+        const Value& v = m_.value(same.at(m_.op(op).results[r]));
+        if (l_.has_node(v.op))
+          out_.results[{op, static_cast<int>(r)}] = {l_.node_index(v.op), v.index, 0};
+      }
+    out_.nodes = std::move(nodes);
+    out_.straight = std::move(ops);
   }
 
   static bool computes(OpClass c) {
@@ -207,6 +247,11 @@ class LastMatcher {
   bool is_last_index(int value) const {
     const Operation& loop = m_.op(l_.first_loop());
     const auto step = constant_integer(m_, loop.operands.at(2));
+    const int bound = m_.value(loop.operands.at(1)).op;
+    if (bound != kNone && m_.op(bound).name == "twill.length")  // where the loop ends
+      return value == m_.op(bound).operands.at(0) ||
+             (constant_integer(m_, value) &&
+              constant_integer(m_, value) == constant_integer(m_, m_.op(bound).operands.at(0)));
     if (constant_integer(m_, loop.operands.at(0)) != 0 || !step || *step < 1) return false;
     const auto less = [&](int of) {  // x and c of x - c
       const int made = m_.value(of).op;

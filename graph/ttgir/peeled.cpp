@@ -454,6 +454,16 @@ class Peeler {
     return count;
   }
 
+  /// Is one of the masks that are joined there a guard?
+  bool has_guard(const Execution& x) const {
+    return std::any_of(x.reads.begin(), x.reads.end(), [&](const Datum& datum) {
+      if (datum.made == kNone) return false;
+      const Operation& made = m_.op(at(datum.made).op);
+      return is_set_mask(at(datum.made).op) ||
+             (made.name == "tt.splat" && is_flag(made.operands.at(0)));
+    });
+  }
+
   /// A mask and a guard, before the loop the mask alone: there is that iteration.
   void match_without_guard(int u, std::int64_t j, int execution) {
     const FoldedLoop::Node& node = l_.node(u);
@@ -496,7 +506,8 @@ class Peeler {
       matched_[{u, j}] = execution;  // a guard for an iteration that there is
       return;
     }
-    if (m_.op(node.op).name == "arith.andi" && m_.op(x.op).name != "arith.andi") {
+    if (m_.op(node.op).name == "arith.andi" &&
+        (m_.op(x.op).name != "arith.andi" || (has_guard(steady) && !has_guard(x)))) {
       match_without_guard(u, j, execution);
       return;
     }

@@ -21,6 +21,7 @@ namespace twill::ttgir {
 /// What a pipeliner has left of the last iteration behind the loop (last_iteration.cpp).
 struct LastIteration {
   std::set<int> branches;  ///< scf.if ops
+  std::set<int> straight;  ///< ops that are the nodes' last executions, in no branch
   std::set<int> nodes;     ///< that are executed there
   /// Per result of a branch: node, its result, and how many iterations before that last one.
   std::map<std::pair<int, int>, std::tuple<int, int, std::int64_t>> results;

@@ -23,7 +23,7 @@ Undone undo_whole(const Module& module, int loop, std::optional<std::int64_t> it
   FoldedLoop folded(module, loop, nested);
   const Peeled peeled = find_peeled(folded);
   for (std::size_t v = 0; v < peeled.ahead.size() && iterations; ++v)
-    if (peeled.ahead[v] + peeled.more > *iterations)
+    if (peeled.ahead[v] > *iterations + peeled.more)
       cannot_undo(folded.node(static_cast<int>(v)).op, "it is ahead of all iterations");
   folded.take(peeled);
   return FoldedText(folded, loop, &peeled).write();

@@ -48,6 +48,8 @@ std::vector<Pair> pairs() {
                  plain + "attention-causal-two-loops-hopper", "hopper", true});
   all.push_back(
       {lowered + "linear-loss-hopper", lowered + "before/linear-loss-hopper", "hopper", true});
+  all.push_back({lowered + "linear-loss-blackwell", lowered + "before/linear-loss-blackwell",
+                 "blackwell", true});
   // A number that is loaded in the loop; several loops, with stores between them; a return before
   // the loop; the last iteration in a branch behind it that needs its number.
   for (const std::string name : {"cross-entropy-of-product-hopper", "attention-fp8-hopper"})
