@@ -54,7 +54,11 @@ struct Peeled {
   LastIteration last;
 };
 
-/// Of a loop that stands in its function's one block, without partitions. Throws CannotUndo.
+/// The ops before the loop, of the function or of a loop around it, that store something. Throws
+/// CannotUndo where something around the loop is lost if it is written anew.
+std::set<int> check_around(const FoldedLoop& loop);
+
+/// Of a loop in its function, in partitions or in loops. Throws CannotUndo.
 Peeled find_peeled(const FoldedLoop& loop);
 
 }  // namespace twill::ttgir
