@@ -181,11 +181,7 @@ void SlotPrinter::product(int depth, int op, const Value& of_steps, Iteration it
       refuse("type", "operands of 8 bits of the product " + value.id +
                          " must lie in shared memory, along what is summed");
   }
-  constexpr int kUsualDepth = 16;
-  const int depth_of_one = values_.mixed()    ? kUsualDepth
-                           : first == "f32"   ? 8
-                           : is_narrow(first) ? 32
-                                              : kUsualDepth;
+  const int depth_of_one = values_.mixed() ? kUsualDepth : ValuePrinter::depth_of(m_, value);
   const int other = needs_.product_depth;
   // (On Hopper the layout of all results has it; where they differ, each has its own.)
   if (other != 0 && other != depth_of_one && hopper())

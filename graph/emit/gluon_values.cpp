@@ -22,8 +22,6 @@ using meaning::Value;
 using program::Refusal;
 using program::Storage;
 
-constexpr int kUsualDepth = 16;  // of a product of 16 bits
-
 constexpr int kMostSteps = 100;  // through views; a circle of them ends
 
 }  // namespace

@@ -9,6 +9,9 @@
 
 namespace twill::emit {
 
+/// What an instruction of a product of 16 bits sums over.
+inline constexpr int kUsualDepth = 16;
+
 /// Of a result in registers: an M x N tile over the slot's warps, or the part of one that a vector
 /// of its rows, or of its columns, takes; or of a vector that no tile has.
 struct Layout {

@@ -35,6 +35,22 @@ std::optional<std::int64_t> constant_integer(const Module& module, int value) {
   return static_cast<std::int64_t>(negative ? 0 - size : size);
 }
 
+WithConstant with_constant(const Module& module, int value) {
+  constexpr int kMostAdditions = 16;
+  WithConstant sum{value, 0};
+  for (int steps = 0; steps < kMostAdditions; ++steps) {
+    if (const auto number = constant_integer(module, sum.value))
+      return {kNone, sum.added + *number};
+    const int made = module.value(sum.value).op;
+    if (made == kNone || module.op(made).operands.size() != 2) break;
+    const Operation& op = module.op(made);
+    const auto number = constant_integer(module, op.operands[1]);
+    if (!number || (op.name != "arith.addi" && op.name != "arith.subi")) break;
+    sum = {op.operands[0], sum.added + (op.name == "arith.addi" ? *number : -*number)};
+  }
+  return sum;
+}
+
 int axis_of(const Module& module, const Operation& op) {
   const std::string_view text = module.attribute(op, "axis");
   const bool grows = op.name == "tt.expand_dims";

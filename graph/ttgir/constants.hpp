@@ -13,6 +13,14 @@ namespace twill::ttgir {
 /// place when it does not fit into 64 bits.
 std::optional<std::int64_t> constant_integer(const Module& module, int value);
 
+/// A value as another one and a constant that is added to it. Of a constant alone the other one is
+/// kNone.
+struct WithConstant {
+  int value = kNone;
+  std::int64_t added = 0;
+};
+WithConstant with_constant(const Module& module, int value);
+
 /// The axis of a reduction, a scan or an expand_dims. Throws InputError with the op's place when it
 /// has none or one that is no dimension of its tile (of expand_dims: of its result).
 int axis_of(const Module& module, const Operation& op);

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
+#include "graph/ttgir/text_edit.hpp"
+
 namespace twill::ttgir {
 namespace {
-
-struct Edit {
-  std::size_t offset = 0, removed = 0;
-  std::string text;
-};
 
 std::string entry(const std::string& name, const std::string& value) {
   return value.empty() ? name : name + " = " + value;
@@ -25,7 +22,7 @@ std::pair<std::size_t, std::size_t> extent(const std::string& source, const Attr
 }
 
 /// On a line of its own, two columns deeper than the line of the closing brace.
-Edit yield_before(const std::string& source, std::size_t brace, const std::string& attribute) {
+TextEdit yield_before(const std::string& source, std::size_t brace, const std::string& attribute) {
   const std::string text = "scf.yield {" + attribute + "}";
   std::size_t line = brace;
   while (line > 0 && source[line - 1] == ' ') --line;
@@ -56,7 +53,7 @@ bool Editor::is_removed(int op, const Attribute& attribute) const {
 
 std::string Editor::text() const {
   const std::string& source = *m_.text;
-  std::vector<Edit> edits;
+  std::vector<TextEdit> edits;
   std::set<int> rebuilt;  // ops whose attributes are written anew
   for (const auto& [index, names] : removed_) {
     const Operation& op = m_.op(index);
@@ -109,15 +106,7 @@ std::string Editor::text() const {
     edits.push_back(
         yield_before(source, m_.regions[static_cast<std::size_t>(region)].end, attribute));
   for (const auto& [begin, end] : m_.gaps) edits.push_back({begin, end - begin, ""});
-  std::stable_sort(edits.begin(), edits.end(),
-                   [](const Edit& a, const Edit& b) { return a.offset < b.offset; });
-  std::string result;
-  std::size_t done = 0;
-  for (const Edit& edit : edits) {
-    result += source.substr(done, edit.offset - done) + edit.text;
-    done = edit.offset + edit.removed;
-  }
-  return result + source.substr(done);
+  return edited(source, std::move(edits));
 }
 
 }  // namespace twill::ttgir

@@ -42,6 +42,10 @@ class FoldedText {
   std::string unique(std::string name);
   std::string name_of(int value) const { return std::string(m_.value(value).name); }
   void line(Where where, const std::string& content, int op);
+  /// A line of an op with its results, which may be none.
+  void statement(Where where, const std::string& results, const std::string& text, int op) {
+    line(where, "    " + (results.empty() ? text : results + " = " + text), op);
+  }
   void line_in_body(const std::string& text, int op);
 
   // Before the loop.

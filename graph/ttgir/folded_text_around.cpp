@@ -594,7 +594,7 @@ void FoldedText::write_after_op(int index) {
     left_[value] = "%" + unique(name_of(value));
     results += (results.empty() ? "" : ", ") + left_[value];
   }
-  line(Where::after, "    " + (results.empty() ? text : results + " = " + text), index);
+  statement(Where::after, results, text, index);
 }
 
 std::string FoldedText::with_left_names(std::string text) const {

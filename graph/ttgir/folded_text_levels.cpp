@@ -6,11 +6,6 @@
 #include "graph/ttgir/folded_text.hpp"
 
 namespace twill::ttgir {
-namespace {
-
-constexpr std::size_t kNever = static_cast<std::size_t>(-1);
-
-}  // namespace
 
 void FoldedText::write_early_returns() {
   for (const auto& [branch, where_true] : l_.early_returns()) {
@@ -57,7 +52,8 @@ void FoldedText::write_yields() {
     for (const Outer& outer : outers_) count += outer.arguments.size();
     return count;
   };
-  for (std::size_t before = kNever; before != kept();) {
+  std::size_t before = 0;
+  do {
     before = kept();
     for (std::size_t k = outers_.size(); k-- > 0;) {
       const int index = l_.around()[k];
@@ -75,7 +71,7 @@ void FoldedText::write_yields() {
         before_text(loop.operands.at(kBounds + twill::at(carried)), index);
       }
     }
-  }
+  } while (before != kept());
 }
 
 void FoldedText::begin_outer(Undone& result, std::string& text, std::size_t outer) {

@@ -105,8 +105,7 @@ void FoldedText::write_kept(int index) {
     left_[value] = "%" + unique(name_of(value));
     results += (results.empty() ? "" : ", ") + left_[value];
   }
-  const std::string text = op_text(m_, index, names);
-  line(Where::after, "    " + (results.empty() ? text : results + " = " + text), index);
+  statement(Where::after, results, op_text(m_, index, names), index);
 }
 
 void FoldedText::write_loop_before(int execution) {
@@ -126,8 +125,7 @@ void FoldedText::write_loop_before(int execution) {
     name = "%" + unique(name_of(value));
     results += (results.empty() ? "" : ", ") + name;
   }
-  const std::string text = op_text(m_, index, names);
-  line(Where::before, "    " + (results.empty() ? text : results + " = " + text), index);
+  statement(Where::before, results, op_text(m_, index, names), index);
 }
 
 void FoldedText::write_stores_before() {
@@ -142,6 +140,13 @@ void FoldedText::write_stores_before() {
       continue;
     if (class_of(op) == OpClass::load && !op.results.empty()) {
       before(index, op.results[0]);
+    } else if (class_of(op) == OpClass::copy && is_filler(op)) {
+      for (const BufferUse& use : x.buffers) {
+        const int buffer = m_.op(l_.at(use.buffer).op).results.at(0);
+        if (use.writes && !l_.is_ring(use.buffer) &&
+            l_.type(buffer)->text == l_.type(filled(op))->text)
+          before(use.buffer, buffer);
+      }
     } else if (peeled_->stores.count(x.op) == 0) {
       continue;
     } else if (!op.regions.empty()) {
@@ -156,13 +161,13 @@ void FoldedText::write_stores_before() {
       std::map<int, std::string> names;
       for (std::size_t k = 0; k < x.reads.size(); ++k)
         names[x.names[k]] = text_of(x.reads[k], x.names[k], x.op);
-      std::string text = op_text(m_, x.op, names), results;
+      std::string results;
       for (const int value : op.results) {
         std::string& name = made_[{index, value}];
         name = "%" + unique(name_of(value));
         results += (results.empty() ? "" : ", ") + name;
       }
-      line(Where::before, "    " + (results.empty() ? text : results + " = " + text), x.op);
+      statement(Where::before, results, op_text(m_, x.op, names), x.op);
     } else {
       int writer = kNone;
       for (const BufferUse& use : x.buffers)

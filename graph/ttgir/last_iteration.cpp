@@ -8,6 +8,7 @@
 #include "graph/index.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/op_text.hpp"
+#include "graph/ttgir/open_loop.hpp"
 #include "graph/ttgir/peeled.hpp"
 
 namespace twill::ttgir {
@@ -141,7 +142,7 @@ class LastMatcher {
   /// Of a loop of a fixed number of iterations (open_loop.hpp) the last one stands in no branch.
   void straight() {
     const int bound = m_.value(m_.op(l_.first_loop()).operands.at(1)).op;
-    if (bound == kNone || m_.op(bound).name != "twill.length") return;
+    if (bound == kNone || m_.op(bound).name != kLengthOp) return;
     std::vector<int> list;
     for (const int op : l_.behind())
       if (m_.op(op).block == m_.op(l_.first_loop()).block) list.push_back(op);
@@ -248,21 +249,11 @@ class LastMatcher {
     const Operation& loop = m_.op(l_.first_loop());
     const auto step = constant_integer(m_, loop.operands.at(2));
     const int bound = m_.value(loop.operands.at(1)).op;
-    if (bound != kNone && m_.op(bound).name == "twill.length")  // where the loop ends
+    if (bound != kNone && m_.op(bound).name == kLengthOp)  // where the loop ends
       return value == m_.op(bound).operands.at(0) ||
              (constant_integer(m_, value) &&
               constant_integer(m_, value) == constant_integer(m_, m_.op(bound).operands.at(0)));
     if (constant_integer(m_, loop.operands.at(0)) != 0 || !step || *step < 1) return false;
-    const auto less = [&](int of) {  // x and c of x - c
-      const int made = m_.value(of).op;
-      std::optional<std::pair<int, std::int64_t>> found;
-      if (made == kNone || m_.op(made).operands.size() != 2) return found;
-      const auto number = constant_integer(m_, m_.op(made).operands[1]);
-      if (number && (m_.op(made).name == "arith.subi" || m_.op(made).name == "arith.addi"))
-        found.emplace(m_.op(made).operands[0],
-                      m_.op(made).name == "arith.subi" ? *number : -*number);
-      return found;
-    };
     const auto by_step = [&](int of, std::string_view name) {  // x of "name x, step"
       const int made = m_.value(of).op;
       if (made == kNone || m_.op(made).name != name || m_.op(made).operands.size() != 2 ||
@@ -275,9 +266,10 @@ class LastMatcher {
       const int quotient = by_step(value, "arith.muli");
       before = quotient == kNone ? kNone : by_step(quotient, "arith.divsi");
     }
-    const auto end = less(loop.operands.at(1));
-    const auto last = before == kNone ? std::nullopt : less(before);
-    return end && last && end->first == last->first && end->second == *step && last->second == 1;
+    if (before == kNone) return false;
+    const WithConstant end = with_constant(m_, loop.operands.at(1)),
+                       last = with_constant(m_, before);
+    return end.value != kNone && end.value == last.value && end.added == -*step && last.added == -1;
   }
 
   /// Tensor memory that the loop has written in its last iteration, one buffer.

@@ -11,17 +11,12 @@
 namespace twill::ttgir {
 namespace {
 
-bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '$' || c == '.' || c == '-';
-}
-
 /// Where %NAME, and not a longer name, stands at or behind `from`.
 std::size_t find_value(const std::string& text, const std::string& name, std::size_t from) {
   const std::string value = "%" + name;
   for (std::size_t at = text.find(value, from); at != std::string::npos;
        at = text.find(value, at + 1))
-    if (at + value.size() == text.size() || !is_name(text[at + value.size()])) return at;
+    if (at + value.size() == text.size() || !in_name(text[at + value.size()])) return at;
   return std::string::npos;
 }
 
@@ -83,6 +78,11 @@ std::string without_operand(std::string text, const std::string& name) {
 
 }  // namespace
 
+bool in_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '$' || c == '.' || c == '-';
+}
+
 std::string op_text(const Module& m, int index, const std::map<int, std::string>& names) {
   const Operation& op = m.op(index);
   std::map<std::pair<std::string_view, int>, std::string_view> tokens;
@@ -101,7 +101,7 @@ std::string op_text(const Module& m, int index, const std::map<int, std::string>
     if (text[i] == '"') quoted = !quoted;
     if (!quoted && text[i] == '%') {
       std::size_t end = i + 1;
-      while (end < text.size() && is_name(text[end])) ++end;
+      while (end < text.size() && in_name(text[end])) ++end;
       const std::string_view name = text.substr(i + 1, end - i - 1);
       int number = 0;
       std::size_t after = end;
@@ -114,7 +114,7 @@ std::string op_text(const Module& m, int index, const std::map<int, std::string>
       out += found == tokens.end() ? std::string(text.substr(i, after - i))
                                    : std::string(found->second);
       i = after;
-    } else if (!quoted && text.substr(i).starts_with("loc(") && (i == 0 || !is_name(text[i - 1]))) {
+    } else if (!quoted && text.substr(i).starts_with("loc(") && (i == 0 || !in_name(text[i - 1]))) {
       int depth = 0;
       bool inside = false;
       for (; i < text.size(); ++i) {

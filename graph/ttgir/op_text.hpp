@@ -14,6 +14,9 @@ namespace twill::ttgir {
 /// The text of an op with other names, with their %, for values that it reads; without locations.
 std::string op_text(const Module& module, int op, const std::map<int, std::string>& names);
 
+/// May a character be within the name of a value?
+bool in_name(char c);
+
 /// An op's text without "[%NAME]" or "token %NAME"; in generic syntax without the operand and its
 /// type.
 std::string without_token(std::string text, const std::string& name);

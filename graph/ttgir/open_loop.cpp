@@ -9,39 +9,22 @@
 
 #include "graph/index.hpp"
 #include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/op_text.hpp"
 #include "graph/ttgir/parser.hpp"
 #include "graph/ttgir/replay.hpp"
+#include "graph/ttgir/text_edit.hpp"
 
 namespace twill::ttgir {
 namespace {
 
-constexpr std::string_view kLength = "\"twill.length\"(";
+const std::string kLength = "\"" + std::string(kLengthOp) + "\"(";
 constexpr std::int64_t kMostGuardSteps = 8;  // that a guard is ahead of the end
-
-bool of_a_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '$' || c == '.' || c == '-';
-}
 
 /// a - b, where both are constants, or sums of the same value and constants.
 std::optional<std::int64_t> difference(const Module& m, int a, int b) {
-  const auto parts = [&](int value) {  // the value that a constant is added to, and that
-    std::pair<int, std::int64_t> sum{value, 0};
-    for (int steps = 0; steps < 16; ++steps) {
-      if (const auto number = constant_integer(m, sum.first))
-        return std::pair<int, std::int64_t>{kNone, sum.second + *number};
-      const int made = m.value(sum.first).op;
-      if (made == kNone || m.op(made).operands.size() != 2) break;
-      const auto number = constant_integer(m, m.op(made).operands[1]);
-      if (!number || (m.op(made).name != "arith.addi" && m.op(made).name != "arith.subi")) break;
-      sum = {m.op(made).operands[0],
-             sum.second + (m.op(made).name == "arith.addi" ? *number : -*number)};
-    }
-    return sum;
-  };
-  const auto left = parts(a), right = parts(b);
-  if (left.first != right.first) return std::nullopt;
-  return left.second - right.second;
+  const WithConstant left = with_constant(m, a), right = with_constant(m, b);
+  if (left.value != right.value) return std::nullopt;
+  return left.added - right.added;
 }
 
 /// Where the value's name stands last before `end`, from `begin` on: the offset and the length.
@@ -51,14 +34,9 @@ std::optional<std::pair<std::size_t, std::size_t>> last_name(const Module& m, in
   std::size_t at = std::string_view(*m.text).substr(0, end).rfind(name);
   if (at == std::string::npos || at < begin) return std::nullopt;
   const char next = (*m.text)[at + name.size()];
-  if (of_a_name(next) || next == '#') return std::nullopt;
+  if (in_name(next) || next == '#') return std::nullopt;
   return std::pair{at, name.size()};
 }
-
-struct Replacement {
-  std::size_t at = 0, removed = 0;
-  std::string text;
-};
 
 }  // namespace
 
@@ -81,7 +59,7 @@ std::optional<OpenLoop> open_loop(const Module& m, int index) {
   const std::string types(type->text);
   std::string before = length + " = " + std::string(kLength) + "%" +
                        std::string(m.value(upper).name) + ") : (" + types + ") -> " + types + "\n";
-  std::vector<Replacement> edits;
+  std::vector<TextEdit> edits;
   const auto bound = last_name(m, upper, loop.begin, until);
   if (!bound) return std::nullopt;
   edits.push_back({bound->first, bound->second, length});
@@ -101,16 +79,7 @@ std::optional<OpenLoop> open_loop(const Module& m, int index) {
     edits.push_back({name->first, name->second, stem});
   }
   edits.push_back({line, 0, before});
-  std::stable_sort(edits.begin(), edits.end(),
-                   [](const Replacement& a, const Replacement& b) { return a.at < b.at; });
-  std::string changed;
-  std::size_t done = 0;
-  for (const Replacement& edit : edits) {
-    changed += text.substr(done, edit.at - done) + edit.text;
-    done = edit.at + edit.removed;
-  }
-  changed += text.substr(done);
-  OpenLoop result{parse_module(changed, m.source), kNone, loop.line, 0,
+  OpenLoop result{parse_module(edited(text, std::move(edits)), m.source), kNone, loop.line, 0,
                   (*span + *step - 1) / *step};
   result.more = static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n'));
   for (std::size_t k = 0; k < result.module.ops.size(); ++k)
@@ -149,7 +118,7 @@ void close_loop(Undone& undone, const OpenLoop& open, const Operation& loop) {
     text.erase(line, end - line);  // (The line stays, for the places of others.)
     for (std::size_t from = text.find(length, line); from != std::string::npos;
          from = text.find(length, from + 1))
-      if (from + length.size() >= text.size() || !of_a_name(text[from + length.size()]))
+      if (from + length.size() >= text.size() || !in_name(text[from + length.size()]))
         text.replace(from, length.size(), known);
   }
 }

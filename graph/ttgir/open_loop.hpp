@@ -8,11 +8,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "graph/ttgir/ir.hpp"
 #include "graph/ttgir/undo.hpp"
 
 namespace twill::ttgir {
+
+/// The op that makes the bound of an opened loop, of the bound that it had.
+inline constexpr std::string_view kLengthOp = "twill.length";
 
 struct OpenLoop {
   Module module;

@@ -26,15 +26,19 @@ bool some_interval(const Problem& problem) {
   return positive_cycle(problem, kMaxInterval).empty();
 }
 
+Problem small_loop(std::uint64_t seed) {
+  LoopKnobs knobs;
+  knobs.max_ops = 4;
+  return seed % 3 == 0 ? ring_loop(seed, knobs) : random_loop(seed, knobs);
+}
+
 }  // namespace
 
 TEST_CASE("small loops: never better than the best of all, often as good") {
   int found = 0, best = 0, missed = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     CAPTURE(seed);
-    LoopKnobs knobs;
-    knobs.max_ops = 4;
-    const Problem problem = seed % 3 == 0 ? ring_loop(seed, knobs) : random_loop(seed, knobs);
+    const Problem problem = small_loop(seed);
     if (!some_interval(problem)) continue;
     const Cycle low = lower_bounds(problem).front().value;
     const auto listed = list_schedule(problem, low);
@@ -121,9 +125,7 @@ TEST_CASE(
   int shorter = 0, best = 0, asked = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     CAPTURE(seed);
-    LoopKnobs knobs;
-    knobs.max_ops = 4;
-    const Problem problem = seed % 3 == 0 ? ring_loop(seed, knobs) : random_loop(seed, knobs);
+    const Problem problem = small_loop(seed);
     if (!some_interval(problem)) continue;
     const auto listed = list_schedule(problem, lower_bounds(problem).front().value);
     if (!listed) continue;
