@@ -1,7 +1,7 @@
-// Other loops of the function that one is undone in (see folded_text.hpp): they are written as they
-// stand, with the names that what they read from around them has. What such a loop behind it works
-// on in buffers that are made behind it, too, is written as it stands with it; a later turn undoes
-// it (undo_schedule()).
+// Other loops of the function that one is undone in (see folded_text.hpp). They are written as they
+// stand, but what they read from around them has new names. A loop behind it may be pipelined, too:
+// its buffers, and what is done to them, are written as they stand. A later turn undoes that loop
+// (undo_schedule()).
 #include <algorithm>
 
 #include "graph/index.hpp"

@@ -1,9 +1,9 @@
 // A loop of a fixed number of iterations, as one of any number.
 //
-// What a pipeliner has left of "for k in range(0, 256, 64)" has numbers where that of another loop
-// has its bound: 128 stands for 256 less two steps. So few iterations do not show what repeats.
-// With a bound that is not known, and what is that bound less a few steps written so, the loop is
-// one of any number of iterations; what is undone of that is so for the number that it had, too.
+// The pipeliner's guards are numbers there: in "for k in range(0, 256, 64)" 128 stands for the end
+// less two steps. Few iterations do not show what repeats. So the loop is opened: its bound becomes
+// an unknown number, and each such guard that number less some steps. It is undone as a loop of any
+// number of iterations, and gets its bound back. What holds for any number holds for its own.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// May what stands around a pipelined loop be written anew: is all of it executed before the loop or
-// behind it, and does it find in each tile what it finds in the first one? (See peeled.hpp.)
+// Can what stands around a pipelined loop be written anew (see peeled.hpp)? All of it must be
+// executed before the loop or behind it, and each iteration of a loop around it must find what the
+// first one finds.
 #include <algorithm>
 #include <map>
 #include <set>
