@@ -15,18 +15,29 @@
 // for an op of a later period (enough_iterations() refuses others). Then all arcs go from a period
 // to the same or a later one, and whether x happens before y depends on the instances between the
 // periods of the two alone. With S stages these are of iterations from period(x) - S + 1 to
-// period(y): which of them exist is all that an end of the loop can change. What is looked at are
-// (1) accesses of one address, one of which writes; (2) waits with the phases before and after;
-// (3) circles, which lie in one period. Accesses of one address that are further apart than H
-// periods need no look: its storages are written again and again, at least every `depth`
-// iterations, and as each write is ordered after the accesses since the one before (looked at, as
-// near), far ones are ordered through a chain of writes, and none that is further away can be the
-// version that a read sees. So what is judged lies in windows of H + 2 S iterations, H the largest
-// of: twice the depths of the storages at an address (in common multiples where they share it) plus
-// their distances; offsets and phases of waits. Beyond n = H + 2 S no window has both ends of the
-// loop in it, and which addresses are met repeats after C iterations, the common multiple of their
-// depths (C the largest). So a program of n > H + 2 S + C iterations has only windows that one of n
-// - C iterations has, too.
+// period(y): which of them exist is all that an end of the loop can change. Let pairs of instances
+// at most P periods apart be near. It is enough to look at near ones:
+//
+// (1) Accesses A and B of one cell, B a write, further than P apart. P is so large that the write
+//     that is next in A's own copy is near A, and ordered after it. So is the next one after that,
+//     and so on up to one that is near B and in an earlier period. That one is looked at with B and
+//     can only be before it. So A is before B. Where B is in the earlier period, the same chain
+//     leads from B through writes of its own storage to a write W near A. If A is a read, W is
+//     before what A is to see, and so is B. A chain breaks where the loop ends: A and B are of two
+//     storages then, both among the last `depth` iterations, and P is so large that they are near.
+//     The same holds of what must be left after the loop.
+// (2) Waits. For the phases before a wait's own the same op has waited in earlier iterations. The
+//     phase after it is looked at, and the ones after that are looked at with the same op's later
+//     waits. Where those waits do not exist, since the loop has not begun or has ended, the phases
+//     are less than |offset| further away.
+// (3) Circles. They lie in one period.
+//
+// So what is judged lies in windows of P + S iterations. In a run of n > P + S none has both ends
+// of the loop in it. What a window has in it is the same from each iteration on, but for which
+// copies of two storages of different depths meet: that repeats after C iterations, the common
+// multiple of the two (C = 1 where nothing is shared: copies of one storage meet by the difference
+// of their iterations). So a program of n > P + S + C iterations has only windows that one of n - C
+// iterations has, too.
 //
 // Sequences of runs (judge_tiles). Where tiles end, slots drain: which of two instances of a slot
 // is first depends on where the cuts are, if the one of the later iteration is in the earlier
@@ -62,37 +73,82 @@ constexpr std::int64_t kMostPeriods = 500;
 constexpr double kMostWords = 3e7;  // of the relation at one n, 240 MB
 constexpr double kMostSteps = 4e9;  // of work(), some seconds
 
+/// The periods of a storage's accesses, counted from the iteration whose copy it is.
+struct Periods {
+  std::int64_t write = 0, first = 0, last = 0;
+};
+
+std::vector<Periods> access_periods(const Program& program) {
+  std::vector<Periods> of(program.storages.size());
+  for (const Op& op : program.ops)
+    for (const int s : op.writes) of[index(s)] = {op.stage, op.stage, op.stage};
+  for (const Op& op : program.ops)
+    for (const Read& r : op.reads) {
+      Periods& all = of[index(r.storage)];
+      all.first = std::min(all.first, std::int64_t{op.stage} + r.distance);
+      all.last = std::max(all.last, std::int64_t{op.stage} + r.distance);
+    }
+  return of;
+}
+
+/// Up to how many periods apart two accesses of one cell must be looked at, and after how many
+/// iterations it repeats which copies meet.
+std::pair<std::int64_t, std::int64_t> storage_windows(const Program& program) {
+  const std::vector<Periods> of = access_periods(program);
+  std::int64_t near = 0, repeats = 1;
+  for (Index s = 0; s < program.storages.size(); ++s) {
+    const std::int64_t depth = program.storages[s].depth;
+    const Periods& own = of[s];
+    near = std::max({near, depth, own.write - own.first, own.last - own.write,
+                     depth + own.write - own.first, own.last - own.write - depth});
+    for (const int t : program.storages[s].shares) {
+      const std::int64_t other = program.storages[index(t)].depth;
+      const Periods& its = of[index(t)];
+      near = std::max(near, std::max(depth, other) + std::max(own.last, its.last) -
+                                std::min(own.first, its.first));
+      repeats = std::max(repeats, std::lcm(depth, other));
+    }
+  }
+  return {near, repeats};
+}
+
+/// Up to how many periods apart a wait and a phase, or two arrivals at a barrier, must be looked
+/// at; nullopt = a wait is for an op of a later period.
+std::optional<std::int64_t> wait_window(const Program& program) {
+  std::int64_t near = 0;
+  for (const Wait& wait : program.waits) {
+    const Event& event = program.events[index(wait.event)];
+    for (const int op : judged::ends_of(event)) {
+      const std::int64_t apart = std::int64_t{program.ops[index(wait.before)].stage} + wait.offset -
+                                 program.ops[index(op)].stage;
+      if (apart < 0) return std::nullopt;
+      // (Which of the phases of the same barrier is further than |offset| away.)
+      const std::int64_t offset = wait.offset, phases = std::max(event.phases, 1);
+      const std::int64_t far = (phases - 1 + std::abs(offset)) / phases * phases;
+      const std::int64_t next = std::max(phases, far);
+      near = std::max({near, apart, offset < 0 ? next + apart : next - apart});
+    }
+  }
+  for (const Event& event : program.events) {
+    std::int64_t first = program.ops[index(event.op)].stage, last = first;
+    for (const int op : event.with) {
+      first = std::min(first, std::int64_t{program.ops[index(op)].stage});
+      last = std::max(last, std::int64_t{program.ops[index(op)].stage});
+    }
+    near = std::max(near, event.phases + last - first);
+  }
+  return near;
+}
+
 }  // namespace
 
 std::optional<int> enough_iterations(const Program& program) {
-  std::int64_t stages = 0, reach = 0, period = 1;
-  for (const Op& op : program.ops) stages = std::max<std::int64_t>(stages, op.stage + 1);
-  std::vector<std::int64_t> distance(program.storages.size(), 0);
-  for (const Op& op : program.ops)
-    for (const Read& r : op.reads)
-      distance[index(r.storage)] = std::max<std::int64_t>(distance[index(r.storage)], r.distance);
-  for (Index s = 0; s < program.storages.size(); ++s) {
-    std::int64_t common = program.storages[s].depth, far = distance[s];
-    for (const int t : program.storages[s].shares) {
-      common = std::lcm(common, std::int64_t{program.storages[index(t)].depth});
-      far = std::max(far, distance[index(t)]);
-      if (common > kMostPeriods) return std::nullopt;
-    }
-    reach = std::max(reach, 2 * common + far);
-    period = std::max(period, common);
-  }
-  for (const Wait& wait : program.waits) {
-    const Event& event = program.events[index(wait.event)];
-    for (const int op : judged::ends_of(event))
-      if (std::int64_t{program.ops[index(op)].stage} - wait.offset -
-              program.ops[index(wait.before)].stage >
-          0)
-        return std::nullopt;
-    reach = std::max(reach, std::abs(std::int64_t{wait.offset}) + event.phases);
-  }
-  for (const Event& event : program.events)
-    if (!event.with.empty()) reach = std::max<std::int64_t>(reach, event.phases);
-  const std::int64_t enough = reach + stages + 2 * stages + period;
+  const auto waits = wait_window(program);
+  if (!waits) return std::nullopt;
+  const auto [accesses, repeats] = storage_windows(program);
+  std::int64_t stages = 0;
+  for (const Op& op : program.ops) stages = std::max(stages, std::int64_t{op.stage} + 1);
+  const std::int64_t enough = std::max(*waits, accesses) + stages + repeats;
   if (enough > kMostPeriods) return std::nullopt;
   return static_cast<int>(enough);
 }
@@ -127,7 +183,8 @@ std::optional<Fault> judge(const Program& program, int n) {
   if (work(program, n) > kMostSteps)
     return Fault{"window", "n = " + std::to_string(n) + " is too large to be judged", {}};
   if (auto found = judged::check_shape(program)) return found;
-  return judged::check_run(judged::Common(program), n);
+  std::vector<std::uint64_t> words;
+  return judged::check_run(judged::Common(program), n, words);
 }
 
 std::optional<Fault> judge(const Program& program) {
@@ -142,8 +199,9 @@ std::optional<Fault> judge(const Program& program) {
         "window", "up to n = " + std::to_string(*enough) + " must be judged, too much work", {}};
   if (auto found = judged::check_shape(program)) return found;
   const judged::Common common(program);
+  std::vector<std::uint64_t> words;
   for (int n = 0; n <= *enough; ++n)
-    if (auto found = judged::check_run(common, n)) return found;
+    if (auto found = judged::check_run(common, n, words)) return found;
   return std::nullopt;
 }
 
@@ -159,7 +217,8 @@ std::optional<Fault> judge_tiles(const Program& program) {
   if (!enough || work(program, *enough) * *enough > kMostSteps)
     return Fault{"window", "sequences of tiles are too much work to be judged", {}};
   if (auto found = judged::check_shape(program)) return found;
-  return judged::check_run(judged::Common(program), *enough, true);
+  std::vector<std::uint64_t> words;
+  return judged::check_run(judged::Common(program), *enough, words, true);
 }
 
 }  // namespace twill::program

@@ -15,8 +15,8 @@ constexpr std::int64_t kMostMeetings = 1 << 20;  // of a table of copies
 /// A program of n iterations, unrolled.
 class Run {
  public:
-  Run(const Common& common, int n, bool cut)
-      : c_(common), p_(common.program), n_(n), cut_(cut), ops_(p_.ops.size()) {
+  Run(const Common& common, int n, bool cut, std::vector<std::uint64_t>& words)
+      : c_(common), p_(common.program), n_(n), cut_(cut), ops_(p_.ops.size()), past_(words) {
     build();
   }
 
@@ -411,7 +411,7 @@ class Run {
                        at_n() + p_.storages[index(s)].name + " of " + maker +
                            " is carried and must be there after the loop, but " + name(write.who) +
                            " writes " + p_.storages[index(t)].name + " there",
-                       {name(writer), name(write.who)}};
+                       {i < 0 ? "start" : name(writer), name(write.who)}};
         }
     return std::nullopt;
   }
@@ -434,7 +434,7 @@ class Run {
   std::vector<Index> owner_;
   std::vector<Index> previous_;  ///< per instance, the node of its slot before it
   Index words_ = 0;
-  std::vector<std::uint64_t> past_;
+  std::vector<std::uint64_t>& past_;
 };
 
 }  // namespace
@@ -482,8 +482,8 @@ Common::Common(const Program& p)
   }
 }
 
-Finding check_run(const Common& common, int n, bool cut) {
-  return Run(common, n, cut).check();
+Finding check_run(const Common& common, int n, std::vector<std::uint64_t>& words, bool cut) {
+  return Run(common, n, cut, words).check();
 }
 
 }  // namespace twill::program::judged

@@ -2,6 +2,7 @@
 // why a few runs are enough).
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "graph/program/judge_shape.hpp"
@@ -34,7 +35,7 @@ class Common {
 bool meet(const Program& program, int s, std::int64_t i, int t, std::int64_t j);
 
 /// The first thing that is wrong in some order of a run of n iterations. `cut`: into tiles,
-/// wherever.
-Finding check_run(const Common& common, int n, bool cut = false);
+/// wherever. `words` is room to work in; whoever judges many runs gives the same one.
+Finding check_run(const Common& common, int n, std::vector<std::uint64_t>& words, bool cut = false);
 
 }  // namespace twill::program::judged

@@ -54,8 +54,11 @@ class Waiter {
                                  std::to_string(kMaxInstances)};
     const int last = static_cast<int>(most);
     std::vector<bool> needed(orders.size(), false);
-    for (int n = 1; n <= static_cast<int>(near); ++n)
-      mark_needed(Window(draft_, orders, n), orders, needed);
+    Window window(draft_, orders, static_cast<int>(near));
+    for (int n = 1; n <= static_cast<int>(near); ++n) {
+      window.run(n);
+      mark_needed(window, orders, needed);
+    }
     for (std::size_t k = 0; k < orders.size(); ++k)
       if (needed[k]) waits_.push_back(orders[k]);
     sort_waits();
@@ -216,10 +219,11 @@ class Waiter {
   /// The least phases with which all waits are safe, of every trip count up to `last`. An event
   /// that no number of them makes safe is returned.
   std::optional<int> phases(int last) {
+    Window window(draft_, waits_, last);
     for (bool changed = true; changed;) {
       changed = false;
       for (int n = 1; n <= last; ++n) {
-        const Window window(draft_, waits_, n);
+        window.run(n);
         for (std::size_t w = 0; w < program_.waits.size(); ++w) {
           Event& event = program_.events[at(program_.waits[w].event)];
           for (; !event.pending && !(safe(window, w, event.phases) && in_step(window, event));

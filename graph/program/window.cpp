@@ -16,32 +16,39 @@ void Window::join(std::vector<Word>& to, std::size_t row, const std::vector<Word
   for (std::size_t k = 0; k < used; ++k) into[k] |= added[k];
 }
 
-Window::Window(const Draft& draft, const std::vector<Order>& waits, int n)
-    : n_(n), ops_(draft.program.ops.size()), waits_of_(ops_) {
+Window::Window(const Draft& draft, const std::vector<Order>& waits, int most)
+    : draft_(draft), ops_(draft.program.ops.size()), waits_of_(ops_) {
+  for (const Order& wait : waits) waits_of_[at(wait.then)].push_back(wait);
+  const std::size_t count = static_cast<std::size_t>(most) * ops_;
+  for (std::vector<Word>* rows : {&before_, &issue_, &end_})
+    rows->reserve(count * ((2 * count + 63) / 64));
+  // The order of the schedule's issues goes before all that is looked at here.
+  for (int v = 0; v < static_cast<int>(ops_); ++v)
+    for (int i = 0; i < most; ++i) {
+      const int u = draft.source[at(v)];
+      line_.emplace_back(draft.loop.start(u) + i * draft.loop.schedule->initiation_interval,
+                         draft.loop.rank[at(u)], v, i);
+    }
+  std::sort(line_.begin(), line_.end());
+}
+
+void Window::run(int n) {
+  n_ = n;
   const std::size_t count = static_cast<std::size_t>(n) * ops_;
   words_ = (2 * count + 63) / 64;
-  before_.assign(count * words_, 0);
-  issue_ = end_ = before_;
-  for (const Order& wait : waits) waits_of_[at(wait.then)].push_back(wait);
+  for (std::vector<Word>* rows : {&before_, &issue_, &end_}) rows->assign(count * words_, 0);
 
-  // The order of the schedule's issues goes before all that is looked at here.
-  const auto& ops = draft.program.ops;
-  std::vector<std::tuple<Cycle, int, int, int>> line;  // time, rank, op, iteration
-  for (int v = 0; v < static_cast<int>(ops_); ++v)
-    for (int i = 0; i < n; ++i) {
-      const int u = draft.source[at(v)];
-      line.emplace_back(draft.loop.start(u) + i * draft.loop.schedule->initiation_interval,
-                        draft.loop.rank[at(u)], v, i);
-    }
-  std::sort(line.begin(), line.end());
   place_.resize(count);
-  for (std::size_t k = 0; k < line.size(); ++k)
-    place_[static_cast<std::size_t>(std::get<3>(line[k])) * ops_ + at(std::get<2>(line[k]))] = k;
+  std::size_t next = 0;
+  for (const auto& [time, rank, v, i] : line_)
+    if (i < n) place_[static_cast<std::size_t>(i) * ops_ + at(v)] = next++;
+  const auto& ops = draft_.program.ops;
   constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  std::vector<std::size_t> last(draft.program.slots.size(), kNone);
-  std::vector<bool> at_once(draft.program.slots.size(), false);
+  std::vector<std::size_t> last(draft_.program.slots.size(), kNone);
+  std::vector<bool> at_once(draft_.program.slots.size(), false);
   std::map<std::pair<int, std::string>, std::size_t> queued;
-  for (const auto& [time, rank, v, i] : line) {
+  for (const auto& [time, rank, v, i] : line_) {
+    if (i >= n) continue;
     const Op& op = ops[at(v)];
     const std::size_t x = instance(v, i);
     if (last[at(op.slot)] != kNone)

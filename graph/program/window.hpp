@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "graph/program/orders.hpp"
@@ -11,8 +12,12 @@ namespace twill::program {
 
 class Window {
  public:
-  /// All `waits` at every iteration of 0 .. n-1 at which both of their ops are there.
-  Window(const Draft& draft, const std::vector<Order>& waits, int n);
+  /// All `waits` at every iteration at which both of their ops are there; up to `most` iterations.
+  /// The draft must outlive it.
+  Window(const Draft& draft, const std::vector<Order>& waits, int most);
+
+  /// From now on it is about 0 .. n-1, n <= most.
+  void run(int n);
 
   int iterations() const { return n_; }
   bool exists(std::int64_t iteration) const { return iteration >= 0 && iteration < n_; }
@@ -40,10 +45,13 @@ class Window {
   void join(std::vector<Word>& to, std::size_t row, const std::vector<Word>& from,
             std::size_t other) const;
 
-  int n_;
-  std::size_t ops_, words_;
+  const Draft& draft_;
+  int n_ = 0;
+  std::size_t ops_, words_ = 0;
   std::vector<std::vector<Order>> waits_of_;  ///< per op that waits
-  std::vector<std::size_t> place_;            ///< per iteration and op
+  /// Time, rank, op and iteration of all instances, in the order of the schedule's issues.
+  std::vector<std::tuple<Cycle, int, int, int>> line_;
+  std::vector<std::size_t> place_;  ///< per iteration and op
   // Per instance, bits of instances: 2 x = x is issued, 2 x + 1 = x has ended.
   std::vector<Word> before_;  ///< before its waits begin
   std::vector<Word> issue_;   ///< before its issue, that included
