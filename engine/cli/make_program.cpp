@@ -42,19 +42,21 @@ ProgramResult read_given(const MakeFlags& flags, const ProgramSource& source) {
   const std::string text = read_file(flags.schedule);
   for (std::size_t k = 0; k < source.layouts.size(); ++k) {
     const bool last = k + 1 == source.layouts.size();
+    bool none = false;
     try {
       const Solution solution = parse_schedule(source.layouts[k].problem, text, flags.schedule);
+      none = !solution.schedule;  // whatever layout it is for
+      if (none)
+        throw InputError(flags.schedule, "/status", to_string(solution.status),
+                         "a program needs a schedule");
       if (solution.problem_sha256 != source.hashes[k]) {
         if (!last) continue;
         throw InputError(flags.schedule, "/problem_sha256", solution.problem_sha256,
                          "must be the hash of the problem, " + source.hashes[k]);
       }
-      if (!solution.schedule)
-        throw InputError(flags.schedule, "/status", to_string(solution.status),
-                         "a program needs a schedule");
       return program_of(source, k, solution, flags.derive());
     } catch (const InputError&) {
-      if (last) throw;
+      if (last || none) throw;
     }
   }
   throw InputError(flags.schedule, "", "", "is for no layout of the kernel");

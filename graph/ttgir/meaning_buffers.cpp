@@ -110,7 +110,8 @@ MeaningBuilder::Seen MeaningBuilder::written(int user, const Write& write, Where
       }
       return seen;
     }
-    return source(user, write.tile, Where::loop, copy, split_.of(write.tile), distance);
+    const Seen seen = source(user, write.tile, Where::loop, copy, split_.of(write.tile), distance);
+    return c == OpClass::local_store ? in_its_buffer(seen) : seen;
   }
   if (write.tile == kNone) {  // a product
     if (where == Where::loop) refuse(user, "it reads what is computed outside the loop");

@@ -110,6 +110,7 @@ class MeaningBuilder {
   int argument_constant(int op, const std::string& wish, const meaning::Index& index, double x);
   meaning::Operand first_place(int op, const meaning::Index& index);
   int dimension_before_view(int op, int dimension) const;
+  Seen in_its_buffer(Seen seen) const;
   int dimension_of(int value) const { return split_.of(value); }
 
   // meaning_scalars.cpp

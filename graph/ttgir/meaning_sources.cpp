@@ -147,9 +147,11 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
     if (made == kNone)
       refuse(user, "it uses %" + std::string(m_.value(value).name) +
                        ", which every slot computes for itself");
-    if (k_.kernel.ops[at(made)].alias_of && !op.operands.empty())
-      return source(user, op.operands[0], where, copy, dimension_before_view(index, dimension),
-                    distance);
+    if (k_.kernel.ops[at(made)].alias_of && !op.operands.empty()) {
+      const Seen seen = source(user, op.operands[0], where, copy,
+                               dimension_before_view(index, dimension), distance);
+      return allocates ? in_its_buffer(seen) : seen;
+    }
     const bool place = c == OpClass::reduction && place_alone(index);
     if (c == OpClass::reduction && op.results.size() > 1 && !place)
       return largest_or_place(user, value, distance);
@@ -181,6 +183,16 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
   const std::vector<std::int64_t> extents = shape(index, value, dimension);
   seen.vector = extents.size() == 1;
   if (seen.vector && type(value).shape.size() == 2) seen.axis = type(value).shape[0] == 1 ? 1 : 0;
+  return seen;
+}
+
+/// Who names the buffer that a load fills sees the tile there, not in registers that other users
+/// read it into.
+MeaningBuilder::Seen MeaningBuilder::in_its_buffer(Seen seen) const {
+  if (seen.operand.value < kLoop || seen.operand.value >= kAfter) return seen;
+  const std::size_t v = at(seen.operand.value - kLoop);
+  if (v >= k_.nodes.size() || k_.nodes[v].part != "read") return seen;
+  seen.operand.value = kLoop + node_.at({k_.nodes[v].op, k_.nodes[v].copy, ""});
   return seen;
 }
 

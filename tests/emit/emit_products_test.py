@@ -22,9 +22,8 @@ CASES += ["gemm-int4-hopper", "gemm-int4-blackwell", "gemm-in-branch-hopper", "p
 REFUSED = {"steps-chosen-hopper:stored": "where something has been stored"}
 pointers.CHANGES["stored"] = (r"(= tt\.splat) %v_ptr :", r"\1 %y_ptr :")
 # The slot of the product tells of the next zeros and scales when it has waited for the product.
-# The loader has waited for the next scores, before which their slot waited for that product; the product reads K in memory, not the
-# registers for which the wait is.
-IMPLIED = {"gemm-int4-hopper": 1, "byte-scores-hopper": 1, "scores-and-lengths-blackwell": 1}
+# The loader has waited for the next scores, before which their slot waited for that product.
+IMPLIED = {"gemm-int4-hopper": 1, "byte-scores-hopper": 1}
 half, floats, off = pointers.half, around.floats, around.off
 
 

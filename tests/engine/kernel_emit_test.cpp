@@ -1,9 +1,12 @@
 // Kernels through the C++ interface: which schedule is taken, and what is not emitted.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "engine/include/twill_emit.hpp"
 #include "engine/include/twill_triton.hpp"
@@ -11,6 +14,7 @@
 #include "graph/ttgir/meaning.hpp"
 #include "graph/unroll.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 using namespace twill;
@@ -39,6 +43,31 @@ TEST_CASE("of a schedule that is given, no other is tried") {
   CHECK(std::holds_alternative<std::string>(emit_program(*given.made)));
   CHECK_THROWS_AS(program_of(source, source.layouts.size(), all.solution()), InputError);
   CHECK_THROWS_AS(program_of(source, 0, Solution{}), InputError);
+}
+
+// A program of a module knows where results lie, and asks for orders that the problem need not
+// have. Those of data are the same: a tile that a product reads in memory was once taken for its
+// copy in registers, so that the best schedule of two modules was refused (2026-11-29).
+TEST_CASE("the best schedule of a module keeps all orders of data that its program has") {
+  std::vector<std::string> files;
+  for (const char* folder :
+       {TWILL_TEST_DATA "/ttgir", TWILL_TEST_DATA "/../../graph/kernels/triton"})
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".ttgir") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  Options few;
+  few.conflict_limit = 500;
+  int looked_at = 0;
+  for (std::size_t k = 0; k < files.size(); k += test::kSanitized ? 5 : 1) {
+    CAPTURE(files[k]);
+    const ProgramSource source = program_source(read_triton(read_file(files[k]), files[k], {}));
+    const LayoutsSolution all = solve_layouts(source.layouts, few);
+    if (!all.solution().schedule) continue;
+    const ProgramResult made = program_of(source, all.chosen, all.solution());
+    CHECK(!made.why.starts_with("schedule"));
+    ++looked_at;
+  }
+  CHECK(looked_at > (test::kSanitized ? 20 : 110));
 }
 
 TEST_CASE("what is kept back is no part of the problem that the program is of") {

@@ -232,6 +232,16 @@ TEST_CASE("program: a listing, a file, verify; of a problem with its schedule an
   CHECK(contains(solved.out, "the schedule is optimal"));
 }
 
+TEST_CASE("program: a file without a schedule is refused for that, whatever layout it is of") {
+  const Folder folder;
+  const std::string file = folder / "s.json";
+  const Run solved = run_twill("solve hopper-fwd-sub2 --machine hopper --ii 100 -o " + file);
+  CHECK(solved.code == 1);
+  const Run made = run_twill("program hopper-fwd-sub2 --machine hopper " + file);
+  CHECK(made.code == 2);
+  CHECK(contains(made.err, "/status: found infeasible: a program needs a schedule"));
+}
+
 TEST_CASE("run: a kernel, its program file, and a program that was made wrong") {
   const Folder folder;
   const std::string program = folder / "p.program.json";
