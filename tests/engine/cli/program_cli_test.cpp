@@ -232,6 +232,20 @@ TEST_CASE("program: a listing, a file, verify; of a problem with its schedule an
   CHECK(contains(solved.out, "the schedule is optimal"));
 }
 
+TEST_CASE("run: other inputs where an error within its bound decides what is the largest") {
+  const std::string module = " " TWILL_TEST_DATA "/ttgir/best-expert-hopper.ttgir";
+  const Run run = run_twill("run" + module + " --iterations 7 --orders 0 --quiet");
+  CHECK(run.code == 0);
+  CHECK(contains(run.out, "inputs of seed 1 (with those of 0 something is not known)"));
+  const auto json = nlohmann::json::parse(
+      run_twill("run" + module + " --iterations 7 --orders 0 --quiet --json").out);
+  CHECK(json.at("seed") == 1);
+  CHECK(json.at("seeds_passed_over") == 1);
+  // Where all is known, the seed is the one asked for.
+  const Run other = run_twill("run" + module + " --iterations 6 --orders 0 --seed 3 --quiet");
+  CHECK(contains(other.out, "inputs of seed 3\n"));
+}
+
 TEST_CASE("program: a file without a schedule is refused for that, whatever layout it is of") {
   const Folder folder;
   const std::string file = folder / "s.json";
