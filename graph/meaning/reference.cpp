@@ -166,9 +166,16 @@ class Interpreter {
 
   /// What has nothing behind its point is no less exact in f32, up to 2^24.
   static bool is_whole_in_f32(const Value& value, const Bounded& result) {
-    return value.function == Function::toward_zero && value.type == "f32" &&
-           std::all_of(result.value.data.begin(), result.value.data.end(),
-                       [](double x) { return std::abs(x) <= kWholeInF32; });
+    constexpr Function kSteps[] = {Function::toward_zero, Function::floor, Function::ceil};
+    if (std::find(std::begin(kSteps), std::end(kSteps), value.function) == std::end(kSteps) ||
+        value.type != "f32")
+      return false;
+    for (std::size_t k = 0; k < result.value.data.size(); ++k) {
+      const double e = result.error.data[k];
+      if (!(std::abs(result.value.data[k]) + (std::isfinite(e) ? e : 0) <= kWholeInF32))
+        return false;
+    }
+    return true;
   }
 
   /// Is the result one of the operands, in a type that has all of theirs? Then nothing is rounded.
@@ -232,9 +239,9 @@ class Interpreter {
       if (std::isinf(x)) e = 0;
       if (!std::isfinite(x)) continue;
       if (x == 0 && e == 0) continue;
-      // (A whole number for sure becomes an integer as it is.)
-      if (type.precision == 0 && e == 0 && x == std::floor(x) && std::abs(x) <= kWholeInF32 &&
-          std::abs(x) <= type.largest)
+      // (What lies between two whole numbers becomes an integer between them.)
+      if (type.precision == 0 && e == std::floor(e) && x == std::floor(x) &&
+          std::abs(x) + e <= std::min(kWholeInF32, type.largest))
         continue;
       double size = std::abs(x) + e;
       e += wide * size + single.tiny();
@@ -350,7 +357,7 @@ class Interpreter {
       case Function::toward_zero: return stepped(x(0), [](double a) { return std::trunc(a); });
       case Function::select: {
         const Near sign = x(0);
-        if (std::abs(sign.x) <= sign.e && sign.e > 0) return {x(1).x, kEndless};
+        if (std::abs(sign.x) <= sign.e && sign.e > 0) return either(x(1), x(2), sign.x > 0);
         return sign.x > 0 ? x(1) : x(2);
       }
       case Function::row_max:
@@ -458,11 +465,19 @@ class Interpreter {
     if (!(a.x > a.e)) return {x, kEndless};
     return {x, x - std::sqrt(a.x - a.e) + 0x1p-22 * x};
   }
-  /// A function that jumps: an error that reaches over a jump may be of any size.
+  /// A function that jumps, and never falls where its operand rises.
   template <class Step>
   static Near stepped(const Near& a, const Step& step) {
     const double x = step(a.x);
-    return {x, step(a.x - a.e) == x && step(a.x + a.e) == x ? 0 : kEndless};
+    if (a.e == 0) return {x, 0};
+    return {x, std::max(x - step(a.x - a.e), step(a.x + a.e) - x)};
+  }
+  /// One of two, of which errors decide which it is.
+  static Near either(const Near& a, const Near& b, bool first) {
+    const Near &one = first ? a : b, &other = first ? b : a;
+    if (std::isnan(a.x) || std::isnan(b.x)) return {one.x, kEndless};
+    if (one.x == other.x) return {one.x, std::max(a.e, b.e)};
+    return {one.x, std::max(one.e, std::abs(one.x - other.x) + other.e)};
   }
   static Near inverse(const Near& a) {
     const double x = 1 / a.x;

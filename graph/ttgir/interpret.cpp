@@ -247,8 +247,12 @@ std::int64_t Interpreter::whole_element(int base, std::int64_t place, int bits, 
   SplitMix64 random(seed_ ^ (static_cast<std::uint64_t>(base + 1) * 0x9e3779b97f4a7c15U) ^
                     (static_cast<std::uint64_t>(place) * 0xbf58476d1ce4e5b9U));
   random.next();
-  // (Of places and lengths, small ones; of a byte any.)
-  if (bits == 8) return static_cast<std::int64_t>(random.next() >> 56) - 128;
+  // (Of places and lengths, small ones; of a byte any. Products of bytes may leave f16: with an odd
+  // seed, small ones there, too.)
+  if (bits == 8) {
+    const std::int64_t byte = static_cast<std::int64_t>(random.next() >> 56) - 128;
+    return any || seed_ % 2 == 0 ? byte : byte >> 5;
+  }
   if (any && bits == 32) return static_cast<std::int32_t>(random.next() >> 32);
   return static_cast<std::int64_t>(random.next() >> 58);
 }

@@ -92,12 +92,85 @@ TEST_CASE("comparisons, and what they choose, where an error may decide") {
   m.after_begin = 6;
   const meaning::TensorTiles inputs = {{{{4}, {3, 2, 1, -1}}}, {{{4}, {4, 4, 4, 4}}}, {}};
   const auto all = meaning::reference(m, 1, inputs);
-  CHECK(all[2][0].value.data == std::vector<double>{3, 2, 4, 4});
+  CHECK(all[2][0].value.data == std::vector<double>{3, 4, 4, 4});
   CHECK(all[2][0].error.data[0] == 0);
-  CHECK(std::isinf(all[2][0].error.data[1]));  // 2 > 2, which an error decides
+  CHECK(all[2][0].error.data[1] == 2);  // 2 > 2, which an error decides: 2 or 4
   CHECK(all[2][0].error.data[2] == 0);
   m.values[2].function = Function::copy;  // no error: 2 > 4
   CHECK(meaning::reference(m, 1, inputs)[2][0].error.data[1] == 0);
+}
+
+TEST_CASE("steps and choices: an execution is as near as is said, and somewhere an error decides") {
+  using meaning::Function;
+  constexpr std::int64_t kCount = 4096;
+  // h is a in f16 times 3 in f16; steps of it, as bytes, too; h or c, by the sign of h - b.
+  meaning::Meaning m;
+  for (const char* const name : {"A", "B", "C", "floor", "ceil", "zero", "byte", "choice"})
+    m.tensors.push_back({name, {kCount}, "f32", -8, 8});
+  m.tensors[6].type = "i8";
+  const auto operand = [](int v, double number = 0) {
+    meaning::Operand one;
+    one.value = v;
+    one.number = number;
+    return one;
+  };
+  const auto add = [&](Function f, const std::string& type, std::vector<meaning::Operand> operands,
+                       int tensor = -1) {
+    meaning::Value one;
+    one.id = "v" + std::to_string(m.values.size());
+    one.tile = one.shape = {kCount};
+    one.type = type;
+    one.function = f;
+    one.operands = std::move(operands);
+    one.tensor = tensor;
+    m.values.push_back(one);
+    return operand(static_cast<int>(m.values.size()) - 1);
+  };
+  const auto a = add(Function::load, "f32", {}, 0), b = add(Function::load, "f32", {}, 1),
+             c = add(Function::load, "f32", {}, 2);
+  const auto half = add(Function::copy, "f16", {a});
+  const auto h = add(Function::mul, "f16", {half, operand(-1, 3)});
+  const auto low = add(Function::floor, "f32", {h}), high = add(Function::ceil, "f32", {h}),
+             cut = add(Function::toward_zero, "f32", {h});
+  const auto byte = add(Function::copy, "i8", {low});
+  const auto sign = add(Function::sub, "f32", {h, b});
+  const auto choice = add(Function::select, "f32", {sign, h, c});
+  int tensor = 3;
+  for (const auto& one : {low, high, cut, byte, choice})
+    add(Function::store, m.tensors[static_cast<std::size_t>(tensor)].type, {one}, tensor), ++tensor;
+  m.after_begin = static_cast<int>(m.values.size());
+  TensorTiles inputs = meaning::seeded_inputs(m, 1, 1);
+  // Near a step, and near where the other one is chosen.
+  for (std::size_t k = 0; k < kCount; ++k) {
+    double& x = inputs[0][0].data[k];
+    if (k % 2 == 0) x = static_cast<float>(std::round(3 * x) / 3 + (k % 4 == 0 ? 1e-4 : -1e-4));
+    if (k % 8 < 2) inputs[1][0].data[k] = static_cast<float>(3 * x + (k % 4 == 0 ? 1e-4 : -1e-4));
+  }
+  const auto all = meaning::reference(m, 1, inputs);
+  std::vector<Numbers> made;
+  for (const meaning::Value& value : m.values) {
+    std::vector<Numbers> of;
+    for (const meaning::Operand& one : value.operands)
+      of.push_back(one.value < 0 ? Numbers{{}, {one.number}}
+                                 : made[static_cast<std::size_t>(one.value)]);
+    made.push_back(value.function == Function::load
+                       ? inputs[static_cast<std::size_t>(value.tensor)][0]
+                       : meaning::evaluate(value, of, 0));
+  }
+  for (std::size_t t = 3; t < 8; ++t) {
+    int off = 0, sure = 0;
+    for (std::size_t k = 0; k < kCount; ++k) {
+      const double bound = all[t][0].error.data[k];
+      const double wrong = std::abs(made[made.size() - 8 + t].data[k] - all[t][0].value.data[k]);
+      CHECK(std::isfinite(bound));
+      CHECK(wrong <= bound);
+      off += wrong > 0.5 ? 1 : 0;
+      sure += bound < 0.5 ? 1 : 0;
+    }
+    CAPTURE(t);
+    CHECK(off > 20);
+    CHECK(sure > kCount / 3);
+  }
 }
 
 TEST_CASE("what is too large for its type: its inverse is near 0, and in eight bits the largest") {
