@@ -42,6 +42,13 @@ class Planner {
     if (const auto no = program::link(p_, plan_.links)) return Refusal{"meaning", *no};
     plan_.meaning = &*p_.meaning;
     plan_.user = options_.user;
+    plan_.persistent = options_.persistent;
+    if (plan_.persistent && plan_.user != nullptr)
+      return Refusal{"function",
+                     "whether a program does several tiles is for the function itself to say, "
+                     "which is written as it is"};
+    if (plan_.persistent && !options_.as_triton)
+      return Refusal{"target", "programs that do several tiles are written as Gluon or ttgir-ws"};
     if (auto no = no_text_for(plan_, options_)) return *no;
     if (plan_.tiles() && plan_.by_elements())
       return Refusal{"op", "tiles by pointers in a loop over tiles: not emitted yet"};
