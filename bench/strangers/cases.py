@@ -271,3 +271,25 @@ CASES += [
     second("norm_backward", dict(BM=32, BN=128), "M N", "mean_ptr rstd_ptr dw_ptr db_ptr", launch=lambda n: (dict(M=32 * n - (5 if n else 0), N=200), (2, 1, 1)),
            counts=(0, 1, 2, 3, 7)),
 ]
+
+
+def third(*given, **more):
+    return own(*given, path="third.py", **more)
+
+
+# The third set, of kinds that the others have none of: own/third.py.
+CASES += [
+    third("conv2d_gemm", dict(BM=128, BN=128, BK=64), "C HW W OUT", launch=lambda n: (dict(C=64 * n, HW=150, W=12, OUT=256), (1, 2, 1)), counts=(1, 2)),
+    third("causal_conv", dict(D=256), "T", launch=lambda n: (dict(T=n), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    third("top_two", dict(B=512), "V", "best_ptr second_ptr", kinds=i32("at_ptr"), launch=lambda n: (dict(V=512 * n - (9 if n else 0)), (3, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    third("discounted", dict(B=256), "T", "g_ptr", floats="gamma", kinds=i32("done_ptr"), scale={"done_ptr": 5e-4}, launch=lambda n: (dict(T=n, gamma=0.9), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    third("embedding_gradient", dict(D=128, R=16), "N", "dw_ptr", kinds=i32("ids_ptr"), tables={"ids_ptr": tuple(37 * k % 61 for k in range(256))},
+          launch=lambda n: (dict(N=32 * n - (5 if n else 0)), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    third("nf4_gemm", dict(BM=128, BN=128, BK=64), "N K", kinds={"code_ptr": "i8"}, scale={"code_ptr": 40}, launch=lambda n: (dict(N=256, K=64 * n), (1, 2, 1)), counts=(0, 1, 2, 3, 7)),
+    third("group_norm", dict(B=512), "C HW", floats="eps", launch=lambda n: (dict(C=n, HW=480, eps=1e-5), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    third("merge_splits", dict(ROWS=16, D=128), "SPLITS", "part_ptr lse_ptr", launch=lambda n: (dict(SPLITS=n), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    third("syrk", dict(B=128, BK=64), "K M", launch=lambda n: (dict(K=64 * n, M=256), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    third("adam_rows", dict(B=512), "N", "m_ptr v_ptr", floats="lr eps", scale={"v_ptr": 0.0}, launch=lambda n: (dict(N=1024 * n - (9 if n else 0), lr=0.1, eps=0.1), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    third("lora_gemm", dict(BM=128, BN=128, BK=64, R=16), "K N", floats="scale", launch=lambda n: (dict(K=64 * n, N=256, scale=0.5), (1, 2, 1)), counts=(0, 1, 2, 3, 7)),
+    third("running_max", dict(B=512), "T", "y_ptr", launch=lambda n: (dict(T=512 * n), (3, 1, 1)), counts=(0, 1, 2, 3, 7)),
+]

@@ -170,7 +170,11 @@ std::string CudaSlotPrinter::held(int op, int reader, Iteration it, int distance
   if (it.from == Iteration::end) latest = std::min(latest, -1);
   if (it.from == Iteration::begin && trips_ >= 0) latest = std::min(latest, trips_ - 1);
   if (it.from == Iteration::begin) latest = std::max(latest, -1);
-  return aged(op, latest - (it.offset - distance));
+  int age = latest - (it.offset - distance);
+  // A prologue may look further back than the loop, which keeps no copies for that. But all
+  // iterations before iteration 0 have made the same: the nearest of them will do.
+  if (it.from == Iteration::begin && age > history_[at(op)]) age = std::min(age, latest + 1);
+  return aged(op, age);
 }
 
 void CudaSlotPrinter::age_variables(int depth, int op) {

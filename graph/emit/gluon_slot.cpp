@@ -84,6 +84,14 @@ int SlotPrinter::latest(int op, int reader, Iteration it) const {
   return iteration;
 }
 
+int SlotPrinter::age(int op, int reader, Iteration it, int distance) const {
+  const int last = latest(op, reader, it), all = last - (it.offset - distance);
+  // A prologue may look further back than the loop, which keeps no copies for that. But all
+  // iterations before iteration 0 have made the same: the nearest of them will do.
+  if (it.from == Iteration::begin && all > history_[at(op)]) return std::min(all, last + 1);
+  return all;
+}
+
 void SlotPrinter::age_variables(int depth, int op) {
   for (int k = history_[at(op)]; k >= 1; --k)
     if (state_.defined.contains(aged(op, k - 1))) {

@@ -109,8 +109,11 @@ class SlotPrinter {
   /// The latest iteration of `op` (given) that is defined where op `reader` of iteration `it` is.
   int latest(int op, int reader, Iteration it) const;
   std::string held(int op, int reader, Iteration it, int distance) const {
-    return aged(op, latest(op, reader, it) - (it.offset - distance));
+    return aged(op, age(op, reader, it, distance));
   }
+  /// How many definitions of `op` are newer than that of iteration it - distance where `reader` of
+  /// iteration `it` stands.
+  int age(int op, int reader, Iteration it, int distance) const;
   /// The name for a new result; older ones are renamed where they are used again.
   void age_variables(int depth, int op);
 

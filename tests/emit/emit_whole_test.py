@@ -1,5 +1,5 @@
 """Kernels emitted from TTGIR modules with least numbers and places of rows, in the loop and behind it, results of integers, integers
-without a sign as numbers and back, and clamps: executed on the CPU beside formulas written here by hand, every wait and every fence
+without a sign as numbers and back, clamps, and numbers of several steps before: executed on the CPU beside formulas written here by hand, every wait and every fence
 removed once, and compiled.
 
 usage: emit_whole_test.py TWILL [--compile] [--removed] [MODULE...]
@@ -15,9 +15,9 @@ import stand_in
 
 stand_in.NAN_DROPPED = True
 
-CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "allowed", "masked-attention", "weights-unsigned") for machine in ("hopper", "blackwell")]
+CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "allowed", "masked-attention", "weights-unsigned", "taps") for machine in ("hopper", "blackwell")]
 # Vectors of 64 and 256 numbers, for 128 threads.
-pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8), ("bounded", 8), ("allowed", 8)) for machine in ("hopper", "blackwell")})
+pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8), ("bounded", 8), ("allowed", 8), ("taps", 4)) for machine in ("hopper", "blackwell")})
 # Three warpgroups of 128 registers a thread; a tile of P beside its mask.
 pointers.SPILLS.update({"masked-attention-hopper": 32, "masked-attention-blackwell": 80})
 # What the loading slot tells of z's store it tells behind y's store of the iteration before.
@@ -176,7 +176,27 @@ class WeightsUnsigned:
         yield off(self.y, self.x.astype(np.float64) @ ((self.w.view(np.uint8).astype(np.float64) - 128) / 64))
 
 
-around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "bounded": Bounded, "allowed": Allowed, "masked-attention": MaskedAttention, "weights-unsigned": WeightsUnsigned})
+class Taps:
+    """taps(x, w, first, y, steps): before step 0 all numbers are the first's."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 256).astype(np.float16)
+        self.w, self.first = around.floats(random, 4, 256), around.floats(random, 256)
+        self.y = np.full((n, 256), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.first, self.y, self.steps]
+
+    def errors(self):
+        if self.steps == 0:
+            return
+        all_of = np.vstack([np.tile(self.first, (3, 1)), self.x.astype(np.float32) * 2]).astype(np.float64)
+        y = sum(all_of[k : k + self.steps] * self.w[k] for k in range(4))
+        yield off(self.y, y / (1 + np.exp(-y)))
+
+
+around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "bounded": Bounded, "allowed": Allowed, "masked-attention": MaskedAttention, "weights-unsigned": WeightsUnsigned, "taps": Taps})
 
 
 def main():

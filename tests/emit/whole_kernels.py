@@ -1,5 +1,5 @@
 """Kernels of which tests/data/ttgir has modules: least numbers and places of rows, in the loop and behind it, integers without a sign
-as numbers and back, clamps, what is no number, inequality.
+as numbers and back, clamps, what is no number, inequality, numbers of one, two and three steps before.
 
     VENV/bin/python tests/emit/whole_kernels.py FOLDER
 
@@ -116,6 +116,21 @@ def masked_attention(q_ptr, k_ptr, v_ptr, mask_ptr, o_ptr, n, scale, M: tl.const
     tl.store(o_ptr + rows[:, None] * D + d[None, :], (acc / l[:, None]).to(tl.float16))
 
 
+@triton.jit
+def taps(x_ptr, w_ptr, first_ptr, y_ptr, steps, D: tl.constexpr):
+    """A filter of four taps, each the number of one step before: what is carried moves from name to name."""
+    d = tl.arange(0, D)
+    w0, w1 = tl.load(w_ptr + d), tl.load(w_ptr + D + d)
+    w2, w3 = tl.load(w_ptr + 2 * D + d), tl.load(w_ptr + 3 * D + d)
+    # (Of one name that three begin with Triton 3.9.0 makes a loop that carries the last alone.)
+    a, b, c = tl.load(first_ptr + d), tl.load(first_ptr + d), tl.load(first_ptr + d)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D + d).to(tl.float32) * 2.0
+        y = a * w0 + b * w1 + c * w2 + x * w3
+        tl.store(y_ptr + t * D + d, y / (1.0 + tl.exp(-y)))
+        a, b, c = b, c, x
+
+
 CASES = [  # kernel, its signature, its constants
     (nearest, "x_ptr=*fp16:16, centre_ptr=*fp16:16, norm_ptr=*fp32:16, index_ptr=*i32:16, best_ptr=*fp32:16, centres=i32:16",
      dict(M=128, N=64, D=64)),
@@ -126,6 +141,7 @@ CASES = [  # kernel, its signature, its constants
     (masked_attention, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, mask_ptr=*i8:16, o_ptr=*fp16:16, n=i32:16, scale=fp32",
      dict(M=128, N=64, D=64)),
     (weights_unsigned, "x_ptr=*fp16:16, w_ptr=*i8:16, y_ptr=*fp16:16, K=i32:16, N=i32:16", dict(M=64, BLOCK_N=64, BLOCK_K=64)),
+    (taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]
 
 
