@@ -101,6 +101,29 @@ void SlotPrinter::age_variables(int depth, int op) {
   state_.defined.insert(variable(op));
 }
 
+/// A product of several wgmma instructions a warpgroup, whose first iteration stands alone and adds
+/// to what is computed from a number that all elements have. The compiler computes that once a row
+/// and copies it between the instructions, where those before are in flight: ptxas would put in a
+/// wait (C7517).
+bool SlotPrinter::begins_unseen(int op) const {
+  constexpr int kRowsOfWgmma = 64;
+  if (!wgmma(op) || legal_.by_warps[at(op)]) return false;
+  const Value& value = m_.values[at(plan_.links.result[at(op)])];
+  if (value.type != "f32" || value.operands.size() != 3 || value.shape.size() != 2 ||
+      value.shape[0] * kWarpgroup <= kRowsOfWgmma * warps_)
+    return false;
+  const Source added = values_.resolve(op, value.operands[2]);
+  const int step = legal_op(op);
+  return added.kind == Source::registers && added.op != op &&
+         std::any_of(code_->prologue.begin(), code_->prologue.end(),
+                     [&](const Step& one) { return !one.is_wait && one.index == step; });
+}
+
+std::string SlotPrinter::unseen(const std::string& text) {
+  return "gl.inline_asm_elementwise(\"mov.b32 $0, $1;\", \"=r,r\", [" + text +
+         "], gl.float32, is_pure=False, pack=1)  # numbers that the compiler does not know";
+}
+
 void SlotPrinter::before() {
   if (plan_.tiles() && plan_.done_needed[at(slot_)])
     wait_turn_before(plan_.tile_free, "what the tile before has made has been read");
@@ -150,7 +173,8 @@ void SlotPrinter::before() {
       const Expression first = early(initial->what.value);
       line(1, variable(v) + " = " + values_.begun(value, first));
     } else {
-      line(1, variable(v) + " = " + values_.filled(value, initial->what.number));
+      const std::string begun = values_.filled(value, initial->what.number);
+      line(1, variable(v) + " = " + (begins_unseen(v) ? unseen(begun) : begun));
     }
     carried_in(v);
   }

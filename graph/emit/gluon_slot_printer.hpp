@@ -121,6 +121,10 @@ class SlotPrinter {
   /// A value that the kernel itself computes before its slots begin.
   Expression first_of_all(int value);
   void before();
+  /// Must the compiler not know what the product `op` begins with?
+  bool begins_unseen(int op) const;
+  /// A tile of f32, moved by an instruction that the compiler does not look into.
+  static std::string unseen(const std::string& text);
   void carried_in(int op);
 
   // What each slot computes for itself: gluon_around.cpp.

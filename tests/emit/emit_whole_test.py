@@ -1,5 +1,5 @@
 """Kernels emitted from TTGIR modules with least numbers and places of rows, in the loop and behind it, results of integers, integers
-without a sign as numbers and back, clamps, and numbers of several steps before: executed on the CPU beside formulas written here by hand, every wait and every fence
+without a sign as numbers and back, clamps, numbers of several steps before, and slots that lack registers: executed on the CPU beside formulas written here by hand, every wait and every fence
 removed once, and compiled.
 
 usage: emit_whole_test.py TWILL [--compile] [--removed] [MODULE...]
@@ -15,11 +15,12 @@ import stand_in
 
 stand_in.NAN_DROPPED = True
 
-CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "allowed", "masked-attention", "weights-unsigned", "taps") for machine in ("hopper", "blackwell")]
+CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "allowed", "masked-attention", "weights-unsigned", "taps", "alibi") for machine in ("hopper", "blackwell")]
 # Vectors of 64 and 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8), ("bounded", 8), ("allowed", 8), ("taps", 4)) for machine in ("hopper", "blackwell")})
 # Three warpgroups of 128 registers a thread; a tile of P beside its mask.
-pointers.SPILLS.update({"masked-attention-hopper": 32, "masked-attention-blackwell": 80})
+# Of alibi on Blackwell each slot has 8 registers beside its tiles, since no launch has more (KernelSearch::try_for_limits).
+pointers.SPILLS.update({"masked-attention-hopper": 32, "masked-attention-blackwell": 80, "alibi-blackwell": 8})
 # What the loading slot tells of z's store it tells behind y's store of the iteration before.
 # In the loop masked attention's waits for new_54 two iterations ahead say that P and its factor are there; behind it none of those is left.
 IMPLIED = {"clamped-hopper": 1, "allowed-hopper": 1, "allowed-blackwell": 2, "bounded-hopper": 1, "bounded-blackwell": 2, "masked-attention-hopper": 2}
@@ -196,7 +197,30 @@ class Taps:
         yield off(self.y, y / (1 + np.exp(-y)))
 
 
-around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "bounded": Bounded, "allowed": Allowed, "masked-attention": MaskedAttention, "weights-unsigned": WeightsUnsigned, "taps": Taps})
+class Alibi:
+    """alibi(q, k, v, slopes, o, n, scale): causal, of two heads; the last block of keys is ragged."""
+
+    def make(self, n, random):
+        self.n, self.grid = max(0, 64 * n - 9), (max(1, -(-n // 2)), 2)
+        self.q, self.k, self.v = (around.floats(random, 2, self.n, 64).astype(np.float16) for _ in range(3))
+        self.slopes = np.array([0.02, 0.11], np.float32)
+        self.o = np.full((2, self.n, 64), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.slopes, self.o, self.n, 0.1]
+
+    def errors(self):
+        if self.n == 0:
+            return
+        far = np.arange(self.n)[:, None] - np.arange(self.n)[None, :]
+        for head in range(2):
+            s = self.q[head].astype(np.float64) @ self.k[head].astype(np.float64).T * 0.1 - float(self.slopes[head]) * far
+            s = np.where(far >= 0, s, -np.inf)
+            p = np.exp(s - s.max(axis=1, keepdims=True))
+            yield off(self.o[head], p / p.sum(axis=1, keepdims=True) @ self.v[head].astype(np.float64))
+
+
+around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "bounded": Bounded, "allowed": Allowed, "masked-attention": MaskedAttention, "weights-unsigned": WeightsUnsigned, "taps": Taps, "alibi": Alibi})
 
 
 def main():

@@ -10,6 +10,7 @@
 
 #include "engine/include/twill_emit.hpp"
 #include "engine/include/twill_triton.hpp"
+#include "graph/emit/gluon.hpp"
 #include "graph/io/file.hpp"
 #include "graph/ttgir/meaning.hpp"
 #include "graph/unroll.hpp"
@@ -68,6 +69,93 @@ TEST_CASE("the best schedule of a module keeps all orders of data that its progr
     ++looked_at;
   }
   CHECK(looked_at > (test::kSanitized ? 20 : 110));
+}
+
+namespace {
+
+/// The text of a program whose slots get no fewer than `least` registers beside their tiles.
+std::variant<emit::GluonKernel, program::Refusal> with_least(const MadeProgram& made, int least) {
+  emit::EmitOptions options;
+  options.machine = "the machine of its program";
+  options.version = version();
+  options.least_resident = least;
+  options.user = &made.module_meaning->kernel;
+  return emit::emit_gluon(made.program, options);
+}
+
+/// Registers that the warpgroups of a launch have together: warps of workers are padded to whole
+/// warpgroups, each of which has the most that one of its partitions asks for.
+int registers_of(const emit::Launch& launch) {
+  const emit::LaunchFacts facts = emit::launch_facts(launch);
+  std::map<int, int> of_group;
+  const std::vector<int> groups = emit::warpgroups(launch);
+  for (std::size_t k = 0; k < groups.size(); ++k)
+    of_group[groups[k]] = std::max(of_group[groups[k]], facts.workers[k]);
+  int all = launch.first.warps * 32 * facts.first_registers;
+  for (const auto& [group, registers] : of_group) all += 128 * registers;
+  return all;
+}
+
+}  // namespace
+
+// The slots of alibi on Blackwell want more registers than a launch has, on each schedule that is
+// tried: the text comes from the last way alone.
+TEST_CASE("where no schedule has registers for all slots, each gets fewer beside its tiles") {
+  const std::string file = TWILL_TEST_DATA "/ttgir/alibi-blackwell.ttgir";
+  const ProgramSource source = program_source(read_triton(read_file(file), file, {}));
+  ProgramOptions few;
+  few.search.conflict_limit = 500;
+  const EmittedKernel kernel = emit_kernel(source, {.to = "gluon"}, few);
+  REQUIRE_MESSAGE(!kernel.text.empty(), kernel.result.why);
+  REQUIRE(kernel.result.made);
+  const MadeProgram& made = *kernel.result.made;
+  // As other programs are written it is refused, and not for memory.
+  const auto plain = emit_program(made, {.to = "gluon"});
+  const auto* no = std::get_if<program::Refusal>(&plain);
+  REQUIRE(no != nullptr);
+  CHECK(no->rule == "limits");
+  CHECK(!no->needs_shared);
+  CHECK(std::holds_alternative<program::Refusal>(with_least(made, emit::kLeastResident)));
+  // The first number that does is taken: fewer ones would give the same text.
+  for (const int least : {8, 4}) {
+    const auto text = with_least(made, least);
+    REQUIRE(std::holds_alternative<emit::GluonKernel>(text));
+    const auto& written = std::get<emit::GluonKernel>(text);
+    CHECK(written.text == kernel.text);
+    CHECK(registers_of(written.launch) <= 65'536);
+  }
+}
+
+TEST_CASE("fewer registers beside tiles change no text that is written without them") {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(TWILL_TEST_DATA "/ttgir"))
+    if (entry.path().extension() == ".ttgir") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  ProgramOptions few;
+  few.search.conflict_limit = 200;
+  int written = 0, last_way = 0;
+  for (std::size_t k = 0; k < files.size(); k += test::kSanitized ? 5 : 1) {
+    CAPTURE(files[k]);
+    const ProgramSource source = program_source(read_triton(read_file(files[k]), files[k], {}));
+    const ProgramResult best = best_program(source, few);
+    if (!best.made || !best.made->module_meaning) continue;
+    const auto enough = with_least(*best.made, emit::kLeastResident);
+    const auto fewer = with_least(*best.made, 4);
+    const auto* text = std::get_if<emit::GluonKernel>(&fewer);
+    if (const auto* first = std::get_if<emit::GluonKernel>(&enough)) {
+      ++written;
+      REQUIRE(text != nullptr);
+      CHECK(text->text == first->text);
+    } else {
+      // It helps where registers are lacking, and nowhere else.
+      const auto& no = std::get<program::Refusal>(enough);
+      if (text != nullptr) CHECK(no.rule == "limits");
+      if (text != nullptr) CHECK(!no.needs_shared);
+      last_way += text != nullptr;
+    }
+  }
+  CHECK(written > (test::kSanitized ? 12 : 60));
+  if (!test::kSanitized) CHECK(last_way >= 1);
 }
 
 TEST_CASE("what is kept back is no part of the problem that the program is of") {
