@@ -246,6 +246,25 @@ TEST_CASE("run: other inputs where an error within its bound decides what is the
   CHECK(contains(other.out, "inputs of seed 3\n"));
 }
 
+TEST_CASE(
+    "emit --persistent: programs that do block after block, of kernels that Twill has whole") {
+  const Run kept = run_twill("emit gemm --machine hopper --persistent --quiet");
+  CHECK(kept.code == 0);
+  CHECK(contains(kept.out, "for tile in range(gl.program_id(0), tile_count, gl.num_programs(0)):"));
+  CHECK(contains(kept.out, "programs = min(tiles, torch.cuda.get_device_properties"));
+  CHECK(!contains(kept.out, "block_0 = gl.program_id(0)"));
+  const Run one = run_twill("emit gemm --machine hopper --quiet");
+  CHECK(!contains(one.out, "tile_count"));
+  const Run cuda = run_twill("emit gemm --machine hopper --persistent --to cuda");
+  CHECK(cuda.code == 2);
+  CHECK(contains(cuda.err, "--persistent"));
+  const Run module =
+      run_twill("emit " TWILL_TEST_DATA
+                "/../../graph/kernels/triton/hopper-attention-forward.ttgir --persistent");
+  CHECK(module.code == 2);
+  CHECK(contains(module.err, "--persistent: found true: is for kernels that Twill writes whole"));
+}
+
 TEST_CASE("program: a file without a schedule is refused for that, whatever layout it is of") {
   const Folder folder;
   const std::string file = folder / "s.json";
