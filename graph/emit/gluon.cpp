@@ -78,6 +78,7 @@ class LoopPrinter {
       // Each slot computes for itself what differs from tile to tile.
       add(plan_.resident_free);
       add(plan_.tile_free);
+      if (!plan_.tile_read.empty()) add(plan_.tile_read);
       for (const std::string& one : plan_.parameter_name)
         if (!one.empty()) add(one);
       if (plan_.persistent) {
@@ -404,6 +405,8 @@ class LoopPrinter {
       single(plan_.resident_free, static_cast<int>(plan_.resident_users().size()));
     if (plan_.tiles() && !plan_.finishers().empty())
       single(plan_.tile_free, static_cast<int>(plan_.finishers().size()));
+    if (!plan_.tile_read.empty())
+      single(plan_.tile_read, static_cast<int>(plan_.finishers().size()) - 1);
     for (std::size_t s = 0; s < plan_.done_needed.size(); ++s)
       if (plan_.done_needed[s]) single(plan_.done[s], 1);
     for (const auto& [v, product] : plan_.outside)

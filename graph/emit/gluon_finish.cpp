@@ -58,7 +58,13 @@ void SlotPrinter::end_of_tile() {
   const std::set<int> finishers = plan_.finishers();
   const auto& done = plan_.done_needed;
   if (!finishers.contains(slot_) || std::find(done.begin(), done.end(), true) == done.end()) return;
-  if (slot_ == *finishers.begin())
+  const bool first_of_them = slot_ == *finishers.begin();
+  if (!plan_.tile_read.empty() && first_of_them)
+    line(1, "mbarrier.wait(" + use(plan_.tile_read) + ", " + turn_parity() +
+                ")  # the others have read what begins anew");
+  if (!plan_.tile_read.empty() && !first_of_them)
+    line(1, "mbarrier.arrive(" + use(plan_.tile_read) + ", count=1)");
+  if (first_of_them)
     for (const int s : plan_.restored) {
       const int value = plan_.links.result[at(writer(s))];
       const meaning::Initial* first = m_.initial_of(value);

@@ -399,7 +399,8 @@ class Planner {
   // ---- tiles
 
   /// What the next tile writes over is free when the first finisher has waited for all slots that
-  /// made it, read it, and, where a tile begins with initial values in memory, written those.
+  /// made it, read it, and, where a tile begins with initial values in memory, written those: when
+  /// the other finishers have read it, too.
   std::optional<Refusal> between_tiles() {
     if (!plan_.tiles()) return std::nullopt;
     plan_.resident_free = names_.make("resident_free", "barrier");
@@ -415,6 +416,8 @@ class Planner {
       return Refusal{"op",
                      "results that are carried in memory begin anew in every tile, and nothing "
                      "follows the loop"};
+    if (!plan_.restored.empty() && plan_.finishers().size() > 1)
+      plan_.tile_read = names_.make("tile_read", "barrier");
     const std::set<int> given = kept;
     for (const int s : given) {
       const auto& shares = plan_.legal.program.storages[at(s)].shares;

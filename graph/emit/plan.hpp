@@ -93,6 +93,9 @@ struct Plan {
   // Where there are tiles:
   std::string resident_free;  ///< barrier: all have read what was loaded before the loop
   std::string tile_free;      ///< barrier: what follows the loop has read what the loop made
+  /// Barrier: all but the first of those that do it have; it writes what begins anew. "" = there is
+  /// one alone, or nothing begins anew.
+  std::string tile_read;
   std::vector<int> restored;  ///< storages whose initial values the first finisher writes anew
   int resident_slot = -1;     ///< that loads the tiles from before the loop
   Launch launch;

@@ -119,7 +119,7 @@ class MemoryPlanner {
 
   int barriers() const {
     int all = plan_.resident.empty() ? 0 : 1;
-    if (plan_.tiles()) all += 2;
+    if (plan_.tiles()) all += plan_.tile_read.empty() ? 2 : 3;
     for (const Event& event : plan_.legal.program.events) all += event.pending ? 0 : event.phases;
     for (const bool needed : plan_.done_needed) all += needed ? 1 : 0;
     for (const auto& [v, product] : plan_.outside) all += product.ended.empty() ? 0 : 1;

@@ -29,7 +29,10 @@ KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2
            "hopper-retnet:hopper", "hopper-deltanet:hopper", "fmha-forward:hopper", "fmha-forward:blackwell",
            "hopper-gla:hopper", "hopper-mla:hopper", "hopper-grouped-gemm:hopper", "hopper-layer-norm:hopper",
            "blackwell-bwd-sub2:blackwell", "hopper-gemm-tiles:hopper", "blackwell-gemm-tiles:blackwell",
-           "blackwell-fwd-plain+x2:blackwell", "blackwell-fwd-plain+x2+causal:blackwell"]
+           "blackwell-fwd-plain+x2:blackwell", "blackwell-fwd-plain+x2+causal:blackwell",
+           "gemm+persistent:hopper", "gemm+persistent:blackwell", "hopper-fwd-sub2+persistent:hopper", "hopper-bwd+persistent:hopper",
+           "blackwell-fwd-plain+persistent:blackwell", "blackwell-fwd-sub2-chunked+persistent:blackwell",
+           "blackwell-bwd+persistent:blackwell"]
 
 
 def emit(twill, name, folder):
