@@ -16,10 +16,13 @@ using namespace twill::c_api;
 namespace {
 
 twill::KernelOptions kernel_options(const char* to, int for_trips) {
+  constexpr std::string_view kPersistent = "-persistent";
   if (to == nullptr) refuse("to", "NULL", "must be gluon, cuda, ttgir-ws or tilelang");
   if (for_trips < -1) refuse("for_trips", std::to_string(for_trips).c_str(), "must be -1 or more");
   twill::KernelOptions kernel;
   kernel.to = to;
+  kernel.persistent = kernel.to.ends_with(kPersistent);
+  if (kernel.persistent) kernel.to.resize(kernel.to.size() - kPersistent.size());
   kernel.for_trips = for_trips;
   twill::check_options(kernel);
   return kernel;
@@ -314,6 +317,8 @@ twill_result twill_workload_emit(const twill_workload* workload, const twill_opt
     const twill_workload known = known_part(workload);
     twill::KernelOptions kernel = kernel_options(to, for_trips);
     if (known.machine != nullptr && !is_text(known.machine)) kernel.machine = known.machine;
+    if (kernel.persistent && is_module(known))
+      refuse("to", to, "a module's function keeps the loops that it has");
     const twill_options search = known_part(options);
     const CancelWatch watch(search.cancel);
     auto emitted = twill::emit_kernel(whole_function_of(known), kernel, {options_of(search), {}, 0},

@@ -38,6 +38,7 @@ emit::EmitOptions emit_options(const meaning::UserKernel* user, const KernelOpti
   options.machine = kernel.machine.empty() ? "the machine of its program" : kernel.machine;
   options.version = version();
   options.user = user;
+  options.persistent = kernel.persistent;
   return options;
 }
 
@@ -383,6 +384,8 @@ void check_options(const KernelOptions& options, bool command_line) {
   const std::string only = command_line ? "only --to ttgir-ws" : "only ttgir-ws";
   if (!ttgir && options.to != "gluon" && options.to != "cuda" && options.to != "tilelang")
     refuse("to", quote(options.to), "must be gluon, cuda, ttgir-ws or tilelang");
+  if (!ttgir && options.to != "gluon" && options.persistent)
+    refuse("persistent", "true", "only gluon and ttgir-ws have programs that do several blocks");
   if (!ttgir && options.for_trips >= 0)
     refuse("for-trips", std::to_string(options.for_trips),
            only + " has a text for each number of iterations");

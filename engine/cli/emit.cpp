@@ -82,7 +82,7 @@ ProgramSource with_sequence(const MakeFlags& make, ProgramSource source) {
 }
 
 /// What is written of the input; `make` gets the loop that it is.
-ProgramSource source_to_write(MakeFlags& make) {
+ProgramSource source_to_write(MakeFlags& make, bool persistent) {
   ProgramSource source = with_sequence(make, load_source(make));
   if (!source.sequence.empty()) {
     if (!make.quiet)
@@ -95,13 +95,17 @@ ProgramSource source_to_write(MakeFlags& make) {
     make.work.ttgir.loop = other;
     source = load_source(make);
   }
+  if (persistent && !source.modules.empty())
+    throw InputError("command line", "--persistent", "true",
+                     "is for kernels that Twill writes whole; the function of a module keeps the "
+                     "loops that it has");
   for (const ProgramSource& one : source.sequence) warn(one, make.quiet);
   if (source.sequence.empty()) warn(source, make.quiet);
   return source;
 }
 
 Written from_schedule(EmittedFlags flags) {
-  const ProgramSource source = source_to_write(flags.make);
+  const ProgramSource source = source_to_write(flags.make, flags.kernel.persistent);
   const ProgramResult given = given_program(flags.make, source);
   if (const int code = told(given, flags.make.quiet); code != kDone) return code;
   return text_of(flags, emit_program(*given.made, flags.kernel));
@@ -114,7 +118,7 @@ Written from_workload(const EmittedFlags& flags) {
   EmittedKernel emitted =
       with_schedule<EmittedKernel>(flags.make, [&](const MakeFlags& one) -> EmittedKernel {
         make = one;
-        source = source_to_write(make);
+        source = source_to_write(make, flags.kernel.persistent);
         return emit_kernel(source, flags.kernel, program_options(make), interrupt.token());
       });
   const bool quiet = flags.make.quiet;
@@ -162,6 +166,10 @@ Command emit_command(CLI::App& program) {
          "tilelang (Python, TileLang's annotate_ws_schedule)")
       ->check(CLI::IsMember({"gluon", "ttgir-ws", "cuda", "tilelang"}))
       ->capture_default_str();
+  app->add_flag(
+      "--persistent", flags->kernel.persistent,
+      "Of gluon and ttgir-ws: one program a multiprocessor, which does block after block; its\n"
+      "loads begin while the block before ends");
   app->add_option("--for-trips", flags->kernel.for_trips,
                   "Of ttgir-ws: for this number of iterations alone, fewer than the stages "
                   "(without it: for all others)")

@@ -22,6 +22,7 @@ struct VerifyFlags {
   std::string program;
   bool quiet = false;
   bool json = false;
+  bool sequences = false;
 };
 
 /// What is wrong with the schedule file: that it is for another problem, that it holds no schedule,
@@ -107,12 +108,15 @@ int answer(const VerifyFlags& flags, const std::vector<Violation>& violations,
 /// A program file alone.
 int run_program(const VerifyFlags& flags, const std::string& bytes) {
   const program::Program program = program::parse_program(bytes, flags.problem);
-  const auto fault = program::judge(program);
+  auto fault = program::judge(program);
+  if (!fault && flags.sequences) fault = program::judge_tiles(program);
   if (fault) return answer(flags, {{fault->rule, fault->text}}, "", fault->witness);
-  return answer(flags, {},
-                "I = " + std::to_string(program.initiation_interval) +
-                    ", right at every trip count (n = 0 .. " +
-                    std::to_string(*program::enough_iterations(program)) + " stand for all)");
+  return answer(
+      flags, {},
+      "I = " + std::to_string(program.initiation_interval) +
+          ", right at every trip count (n = 0 .. " +
+          std::to_string(*program::enough_iterations(program)) + " stand for all)" +
+          (flags.sequences ? ", and of runs one after the other at every sequence of them" : ""));
 }
 
 int run(const VerifyFlags& flags) {
@@ -134,6 +138,8 @@ int run(const VerifyFlags& flags) {
   }
   if (flags.schedule.empty())
     throw InputError("command line", "SCHEDULE", "nothing", "a problem needs a schedule file");
+  if (flags.sequences)
+    throw InputError("command line", "--sequences", "true", "is for a program file alone");
   const Problem problem = parse_problem(bytes, flags.problem);
   const Solution solution = read_schedule(problem, flags.schedule);
   std::vector<Violation> violations = judge(problem, bytes, solution);
@@ -161,6 +167,10 @@ Command verify_command(CLI::App& program) {
       ->required();
   app->add_option("SCHEDULE", flags->schedule, "Schedule file; - = standard input");
   app->add_option("PROGRAM", flags->program, "Program file that is to be of this schedule");
+  app->add_flag("--sequences", flags->sequences,
+                "Of a program file alone: also runs one after the other, as of a persistent "
+                "kernel, with every\n"
+                "sequence of trip counts");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but errors");
   app->add_flag("--json", flags->json, "Print the answer as JSON");
   return {app, [flags] { return run(*flags); }};

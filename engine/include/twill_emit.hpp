@@ -112,6 +112,9 @@ struct KernelOptions {
   std::string machine = {};  ///< its name, for the head of the text; "" = it is not named there
   /// Of ttgir-ws: for this number of iterations alone, fewer than the stages; -1 = for all others.
   int for_trips = -1;
+  /// Of gluon and ttgir-ws: one program a multiprocessor, which does block after block of the grid;
+  /// their loads begin while the block before ends. Not of a module, whose function says it itself.
+  bool persistent = false;
   std::string triton = {};  ///< of ttgir-ws: the version that is to read it; "" = the one it is for
 };
 

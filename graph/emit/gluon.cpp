@@ -8,6 +8,7 @@
 #include "graph/emit/gluon_values.hpp"
 #include "graph/emit/kernel_arguments.hpp"
 #include "graph/emit/sequence.hpp"
+#include "graph/emit/tile_loop.hpp"
 #include "graph/emit/user_function.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
@@ -34,7 +35,9 @@ class LoopPrinter {
     std::vector<SlotText> slots;
     for (const int s : plan_.partitions) slots.push_back(slot_text(plan_, s, needs_));
     if (plan_.tiles())
-      for (SlotText& slot : slots) slot.body = user_tile_loop(plan_, slot.body);
+      for (SlotText& slot : slots)
+        slot.body =
+            plan_.persistent ? persistent_loop(plan_, slot.body) : user_tile_loop(plan_, slot.body);
     arguments();
     std::string functions;
     for (std::size_t k = 0; k < slots.size(); ++k)
@@ -75,8 +78,14 @@ class LoopPrinter {
       // Each slot computes for itself what differs from tile to tile.
       add(plan_.resident_free);
       add(plan_.tile_free);
+      if (!plan_.tile_read.empty()) add(plan_.tile_read);
       for (const std::string& one : plan_.parameter_name)
         if (!one.empty()) add(one);
+      if (plan_.persistent) {
+        for (const std::string& one : plan_.host_name) add(one + "_rows");
+        add("n");
+        for (const char* const one : kBlockCounts) add(one);
+      }
       add("TRIPS");
       return;
     }
@@ -106,8 +115,8 @@ class LoopPrinter {
   std::vector<std::string> used(const SlotText& slot) const {
     std::vector<std::string> all;
     for (const std::string& one : arguments_)
-      if (slot.used.contains(one) ||
-          (plan_.user != nullptr && (is_constant(one) || plan_.tiles()) &&
+      if ((slot.used.contains(one) && !plan_.persistent) ||
+          (((plan_.user != nullptr && is_constant(one)) || plan_.tiles()) &&
            mentions(slot.body, one)))
         all.push_back(one);
     return all;
@@ -178,40 +187,20 @@ class LoopPrinter {
     for (std::size_t t = 0; t < plan_.host_name.size(); ++t)
       list += plan_.host_name[t] + (plan_.axes.tensors[t].axes.size() == 1 ? "_ptr, " : "_desc, ");
     for (const std::string& one : plan_.host_name) list += one + "_rows, ";
-    line(0, "def kernel(" + list + "n, TRIPS: gl.constexpr):");
-    line(1, "block_0 = gl.program_id(0)");
-    line(1, "block_1 = gl.program_id(1)");
-    line(1, "batch = gl.program_id(2)");
-    places();
+    list += "n, ";
+    for (const char* const one : kBlockCounts)
+      if (plan_.persistent) list += std::string(one) + ", ";
+    line(0, "def kernel(" + list + "TRIPS: gl.constexpr):");
+    if (!plan_.persistent) {
+      line(1, "block_0 = gl.program_id(0)");
+      line(1, "block_1 = gl.program_id(1)");
+      line(1, "batch = gl.program_id(2)");
+      for (const KernelNumber& one : block_places(plan_)) line(1, one.name + " = " + one.value);
+    }
     buffers();
     initial();
     barriers();
     partitions(slots);
-  }
-
-  void places() {
-    for (std::size_t t = 0; t < plan_.tensor_name.size(); ++t) {
-      const int h = plan_.axes.tensor_of[t];
-      const HostTensor& host = plan_.axes.tensors[at(h)];
-      for (int d = 0; d < static_cast<int>(host.axes.size()); ++d) {
-        const Axis& axis = plan_.axes.axes[at(host.axes[at(d)])];
-        std::string text = d == 0 ? "batch * " + plan_.host_name[at(h)] + "_rows" : "";
-        if (host.steps >= 0) text += " * n";
-        if (axis.kind == Axis::block) {
-          const auto k =
-              std::find(plan_.axes.blocks.begin(), plan_.axes.blocks.end(), host.axes[at(d)]) -
-              plan_.axes.blocks.begin();
-          text += (text.empty() ? "" : " + ") + ("block_" + std::to_string(k)) + " * " +
-                  std::to_string(axis.tile);
-        }
-        if (d == 0 && plan_.axes.part_of[t] > 0)
-          text += " + " + std::to_string(plan_.axes.part_of[t] * m_.tensors[t].shape[0]);
-        if (d == 0)
-          line(1, plan_.tensor_name[t] + "_row = " + text);
-        else if (axis.kind == Axis::block && plan_.axes.part_of[t] == 0)
-          line(1, plan_.host_name[at(h)] + "_column = " + text);
-      }
-    }
   }
 
   void buffers() {
@@ -413,9 +402,11 @@ class LoopPrinter {
           plan_.copied_by_threads(m_.values[at(v)]) ? 32 * plan_.warps(plan_.resident_slot) : 1;
     if (!plan_.resident.empty()) single(plan_.resident_barrier, residents);
     if (plan_.tiles() && !plan_.resident.empty())
-      single(plan_.resident_free, static_cast<int>(plan_.resident_readers().size()));
+      single(plan_.resident_free, static_cast<int>(plan_.resident_users().size()));
     if (plan_.tiles() && !plan_.finishers().empty())
       single(plan_.tile_free, static_cast<int>(plan_.finishers().size()));
+    if (!plan_.tile_read.empty())
+      single(plan_.tile_read, static_cast<int>(plan_.finishers().size()) - 1);
     for (std::size_t s = 0; s < plan_.done_needed.size(); ++s)
       if (plan_.done_needed[s]) single(plan_.done[s], 1);
     for (const auto& [v, product] : plan_.outside)

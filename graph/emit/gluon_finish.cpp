@@ -51,12 +51,20 @@ void SlotPrinter::tell(const std::string& barrier, const std::string& comment) {
 
 void SlotPrinter::end_of_tile() {
   if (!plan_.tiles()) return;
-  if (slot_ < plan_.finish_slot() && plan_.resident_readers().contains(slot_))
-    tell(plan_.resident_free, "  # the tiles from before the loop have been read");
+  if (!plan_.resident.empty() && plan_.resident_users().contains(slot_))
+    tell(plan_.resident_free, plan_.resident_readers().contains(slot_)
+                                  ? "  # the tiles from before the loop have been read"
+                                  : "  # what left through their buffers has left");
   const std::set<int> finishers = plan_.finishers();
   const auto& done = plan_.done_needed;
   if (!finishers.contains(slot_) || std::find(done.begin(), done.end(), true) == done.end()) return;
-  if (slot_ == *finishers.begin())
+  const bool first_of_them = slot_ == *finishers.begin();
+  if (!plan_.tile_read.empty() && first_of_them)
+    line(1, "mbarrier.wait(" + use(plan_.tile_read) + ", " + turn_parity() +
+                ")  # the others have read what begins anew");
+  if (!plan_.tile_read.empty() && !first_of_them)
+    line(1, "mbarrier.arrive(" + use(plan_.tile_read) + ", count=1)");
+  if (first_of_them)
     for (const int s : plan_.restored) {
       const int value = plan_.links.result[at(writer(s))];
       const meaning::Initial* first = m_.initial_of(value);

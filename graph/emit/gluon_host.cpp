@@ -61,9 +61,20 @@ constexpr const char* kLaunch =
         arguments.append(TensorDescriptor.from_tensor(flat, BLOCKS[name], gl.NVMMASharedLayout.get_default_for(BLOCKS[name], getattr(gl, kind))))
     arguments += [sizes[axes[0 if name in BLOCKS else -1]] for name, (axes, _, _) in TENSORS.items()]
     blocks = [sizes[axis] // tile for axis, (kind, tile) in AXES.items() if kind == "block"] + [1, 1]
-    if batch * blocks[0] * blocks[1] > 0:
+)";
+
+constexpr const char* kGrid = R"(    if batch * blocks[0] * blocks[1] > 0:
         kernel[(blocks[0], blocks[1], batch)](*arguments, n, n if n < DEPTH else -1, num_warps=WARPS)
-    return tuple(outputs.values())
+)";
+
+// Where a program does tile after tile.
+constexpr const char* kPersistentGrid = R"(    tiles = batch * blocks[0] * blocks[1]
+    if tiles > 0:
+        programs = min(tiles, torch.cuda.get_device_properties(first.device).multi_processor_count)
+        kernel[(programs,)](*arguments, n, blocks[0], blocks[1], tiles, n if n < DEPTH else -1, num_warps=WARPS)
+)";
+
+constexpr const char* kReturn = R"(    return tuple(outputs.values())
 )";
 
 constexpr const char* kCheck = R"(
@@ -177,6 +188,8 @@ class HostPrinter {
   std::string launch() const {
     if (launch_ != nullptr) return std::string(kSizes) + launch_;
     std::string text = std::string(kSizes) + kLaunch;
+    text += plan_.persistent ? kPersistentGrid : kGrid;
+    text += kReturn;
     const std::string same = "getattr(gl, kind)";
     if (std::any_of(m_.tensors.begin(), m_.tensors.end(),
                     [](const meaning::Tensor& one) { return one.type == "f8"; }))

@@ -1,5 +1,6 @@
 #include "graph/emit/kernel_arguments.hpp"
 
+#include "graph/emit/tile_loop.hpp"
 #include "graph/index.hpp"
 
 namespace twill::emit {
@@ -42,6 +43,8 @@ std::vector<KernelArgument> kernel_arguments(const Plan& plan) {
   for (const std::string& one : plan.host_name)
     all.push_back({KernelArgument::number, one + "_rows", "i32", {}});
   all.push_back({KernelArgument::number, "n", "i32", {}});
+  for (const char* const one : kBlockCounts)
+    if (plan.persistent) all.push_back({KernelArgument::number, one, "i32", {}});
   return all;
 }
 

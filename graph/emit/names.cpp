@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -139,7 +140,8 @@ std::set<std::string> words_of_gluon_files() {
           "loop",
           "batches",
           "blocks_0",
-          "blocks_1"};
+          "blocks_1",
+          "tile_count"};
 }
 
 std::string harmless(std::string_view text) {
@@ -148,6 +150,17 @@ std::string harmless(std::string_view text) {
     safe += c >= ' ' && c <= '~' && c != '"' && c != '\'' && c != '\\' && c != '#' ? c : '?';
   if (text.size() > kLongestText) safe += "...";
   return safe;
+}
+
+bool mentions(std::string_view text, std::string_view name) {
+  const auto word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  for (std::size_t k = text.find(name); k != std::string_view::npos; k = text.find(name, k + 1))
+    if ((k == 0 || !word(text[k - 1])) &&
+        (k + name.size() == text.size() || !word(text[k + name.size()])))
+      return true;
+  return false;
 }
 
 std::string number_text(double x) {

@@ -37,6 +37,9 @@ bool is_plain_name(std::string_view text);
 /// all else and quotes, backslashes and "#" become "?"; at most 120 characters.
 std::string harmless(std::string_view text);
 
+/// Is `name` a word of `text`?
+bool mentions(std::string_view text, std::string_view name);
+
 /// A number as Python reads it, with all of its digits; infinities are float("inf").
 std::string number_text(double x);
 

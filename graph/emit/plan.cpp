@@ -42,6 +42,13 @@ class Planner {
     if (const auto no = program::link(p_, plan_.links)) return Refusal{"meaning", *no};
     plan_.meaning = &*p_.meaning;
     plan_.user = options_.user;
+    plan_.persistent = options_.persistent;
+    if (plan_.persistent && plan_.user != nullptr)
+      return Refusal{"function",
+                     "whether a program does several tiles is for the function itself to say, "
+                     "which is written as it is"};
+    if (plan_.persistent && !options_.as_triton)
+      return Refusal{"target", "programs that do several tiles are written as Gluon or ttgir-ws"};
     if (auto no = no_text_for(plan_, options_)) return *no;
     if (plan_.tiles() && plan_.by_elements())
       return Refusal{"op", "tiles by pointers in a loop over tiles: not emitted yet"};
@@ -392,7 +399,8 @@ class Planner {
   // ---- tiles
 
   /// What the next tile writes over is free when the first finisher has waited for all slots that
-  /// made it, read it, and, where a tile begins with initial values in memory, written those.
+  /// made it, read it, and, where a tile begins with initial values in memory, written those: when
+  /// the other finishers have read it, too.
   std::optional<Refusal> between_tiles() {
     if (!plan_.tiles()) return std::nullopt;
     plan_.resident_free = names_.make("resident_free", "barrier");
@@ -408,6 +416,8 @@ class Planner {
       return Refusal{"op",
                      "results that are carried in memory begin anew in every tile, and nothing "
                      "follows the loop"};
+    if (!plan_.restored.empty() && plan_.finishers().size() > 1)
+      plan_.tile_read = names_.make("tile_read", "barrier");
     const std::set<int> given = kept;
     for (const int s : given) {
       const auto& shares = plan_.legal.program.storages[at(s)].shares;

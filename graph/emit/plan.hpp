@@ -53,6 +53,7 @@ struct Plan {
   const program::Program* given = nullptr;
   const meaning::Meaning* meaning = nullptr;
   const meaning::UserKernel* user = nullptr;  ///< EmitOptions::user
+  bool persistent = false;                    ///< EmitOptions::persistent
   program::Links links;
   LegalProgram legal;
   Axes axes;
@@ -92,6 +93,9 @@ struct Plan {
   // Where there are tiles:
   std::string resident_free;  ///< barrier: all have read what was loaded before the loop
   std::string tile_free;      ///< barrier: what follows the loop has read what the loop made
+  /// Barrier: all but the first of those that do it have; it writes what begins anew. "" = there is
+  /// one alone, or nothing begins anew.
+  std::string tile_read;
   std::vector<int> restored;  ///< storages whose initial values the first finisher writes anew
   int resident_slot = -1;     ///< that loads the tiles from before the loop
   Launch launch;
@@ -166,7 +170,7 @@ struct Plan {
   }
   /// Does it run once for each tile of a loop around it, with `first` iterations and `turn` tiles
   /// before?
-  bool tiles() const { return user != nullptr && user->around.has_value(); }
+  bool tiles() const { return persistent || (user != nullptr && user->around.has_value()); }
   int finish_slot() const { return static_cast<int>(given->slots.size()); }
   int warps(int slot) const;
   /// Does it load tiles by pointers?
@@ -205,6 +209,9 @@ struct Plan {
   std::set<int> used_behind(int value) const;
   /// Slots with an op that reads a tile from before the loop.
   std::set<int> resident_readers() const;
+  /// Those, and the slots whose results leave through the buffers of such tiles: the next ones are
+  /// loaded when all of them have told that they are done.
+  std::set<int> resident_users() const;
   /// Values of the loop that a value after it uses, through others after it.
   void final_values(int value, std::set<int>& all) const;
   /// Storages of the loop that a value after it reads.

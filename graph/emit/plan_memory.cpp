@@ -119,7 +119,7 @@ class MemoryPlanner {
 
   int barriers() const {
     int all = plan_.resident.empty() ? 0 : 1;
-    if (plan_.tiles()) all += 2;
+    if (plan_.tiles()) all += plan_.tile_read.empty() ? 2 : 3;
     for (const Event& event : plan_.legal.program.events) all += event.pending ? 0 : event.phases;
     for (const bool needed : plan_.done_needed) all += needed ? 1 : 0;
     for (const auto& [v, product] : plan_.outside) all += product.ended.empty() ? 0 : 1;
@@ -215,14 +215,14 @@ class MemoryPlanner {
     return std::nullopt;
   }
 
-  /// Tiles from before the loop first, then those of the loop. (With tiles, other slots go on to
-  /// the next one.)
+  /// Tiles from before the loop first, then those of the loop. (Where there is a next tile, other
+  /// slots have gone on to fill those.)
   std::vector<Reused> reusable() const {
     std::vector<Reused> all;
-    if (plan_.tiles()) return all;
     for (const auto& [q, one] : plan_.resident)
       if (!plan_.columns_first(plan_.meaning->values[at(q)]) && !used_outside(q))
         all.push_back({one, readers_before(q)});
+    if (plan_.tiles()) return all;
     const std::set<int> kept = plan_.final_storages();
     for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
       const meaning::Value& value = plan_.value_of(s);

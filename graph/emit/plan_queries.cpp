@@ -163,6 +163,14 @@ std::set<int> Plan::resident_readers() const {
   return slots;
 }
 
+std::set<int> Plan::resident_users() const {
+  std::set<int> slots = resident_readers();
+  for (const auto& [v, out] : staging)
+    for (const auto& [q, tile] : resident)
+      if (out.name == tile.name) slots.insert(after_slot[at(v)]);
+  return slots;
+}
+
 const ExtraBuffer* Plan::handed_in(int value) const {
   while (value >= 0) {
     const meaning::Value& one = meaning->values[at(value)];

@@ -309,8 +309,8 @@ std::vector<UserCoordinate> user_coordinates(const Plan& plan, int tensor) {
   return all;
 }
 
-std::vector<UserNumber> user_numbers(const Plan& plan) {
-  std::vector<UserNumber> all;
+std::vector<KernelNumber> user_numbers(const Plan& plan) {
+  std::vector<KernelNumber> all;
   refuse_wide(plan, plan.user->trips, "its number of iterations");
   const Index trips = trips_of(plan);
   for (std::size_t t = 0; t < plan.tensor_name.size(); ++t)
@@ -370,26 +370,9 @@ std::string user_tile_loop(const Plan& plan, const std::string& body) {
   const meaning::TileLoop& around = *plan.user->around;
   for (const Index& one : {around.first, around.end, around.step})
     refuse_wide(plan, one, "a bound of its loop over tiles");
-  std::string text;
-  const auto in_body = [&](const char* name) { return mentions(body, name); };
-  if (in_body("first")) text += "    first = 0  # iterations of the tiles before\n";
-  const bool turns = body.find("turn & 1") != std::string::npos ||
-                     body.find("turn > 0") != std::string::npos;  // (not in a comment)
-  if (turns) text += "    turn = 0  # tiles before\n";
-  text += "    for tile in range(" + bare(text_of(plan, simple(around.first))) + ", " +
-          bare(text_of(plan, simple(around.end))) + ", " +
-          bare(text_of(plan, simple(around.step))) + "):\n";
-  for (const auto& [name, value, comment] : user_numbers(plan))
-    if (mentions(body, name) || (name == "n" && in_body("first")))
-      text += "        " + name + " = " + value + comment + "\n";
-  for (std::size_t begin = 0; begin < body.size();) {
-    const std::size_t end = body.find('\n', begin);
-    text += (end == begin ? "" : "    ") + body.substr(begin, end - begin) + "\n";
-    begin = end + 1;
-  }
-  if (in_body("first")) text += "        first += n\n";
-  if (turns) text += "        turn += 1\n";
-  return text;
+  const auto text = [&](const Index& one) { return bare(text_of(plan, simple(one))); };
+  return tile_loop(text(around.first) + ", " + text(around.end) + ", " + text(around.step),
+                   user_numbers(plan), body);
 }
 
 std::string user_launcher(const std::vector<const Plan*>& plans) {
@@ -462,17 +445,6 @@ std::string user_launcher(const std::vector<const Plan*>& plans) {
          "    print(\"import " +
          plan.function + " from this file and call it as before: " + plan.function + "[grid](" +
          list + ")\")\n";
-}
-
-bool mentions(std::string_view text, std::string_view name) {
-  const auto word = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  for (std::size_t k = text.find(name); k != std::string_view::npos; k = text.find(name, k + 1))
-    if ((k == 0 || !word(text[k - 1])) &&
-        (k + name.size() == text.size() || !word(text[k + name.size()])))
-      return true;
-  return false;
 }
 
 }  // namespace twill::emit

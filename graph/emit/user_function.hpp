@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/emit/plan.hpp"
+#include "graph/emit/tile_loop.hpp"
 
 namespace twill::emit {
 
@@ -32,12 +33,9 @@ struct UserCoordinate {
 /// Throws Refusal.
 std::vector<UserCoordinate> user_coordinates(const Plan& plan, int tensor);
 
-/// A number that the kernel computes: the trip count, what is no argument, where tiles begin.
-struct UserNumber {
-  std::string name, value, comment;
-};
+/// The numbers that the kernel computes: the trip count, what is no argument, where tiles begin.
 /// Throws Refusal.
-std::vector<UserNumber> user_numbers(const Plan& plan);
+std::vector<KernelNumber> user_numbers(const Plan& plan);
 
 /// The kernel's first lines: parameters, and its numbers where there is no loop over tiles; of a
 /// kernel with tiles by pointers those that `bodies`, the text of its slots, mentions. Throws
@@ -70,8 +68,5 @@ std::string element_text(const Plan& plan, const meaning::Index& index, const El
 
 /// As an iteration has it, where that is a number: the index that element_text() writes.
 meaning::Index in_iteration(const meaning::Index& index, const std::string& iteration);
-
-/// Is `name` a word of `text`?
-bool mentions(std::string_view text, std::string_view name);
 
 }  // namespace twill::emit

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from variants import options, source  # noqa: E402
+from variants import emit_options, source  # noqa: E402
 
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # the default, said aloud, so that 3.9 does not warn
 
@@ -33,7 +33,10 @@ KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2
            "hopper-gqa:hopper", "hopper-mlp:hopper", "hopper-bwd:hopper", "hopper-bwd-q64:hopper", "blackwell-bwd:blackwell",
            "hopper-retnet:hopper", "hopper-deltanet:hopper", "fmha-forward:hopper", "fmha-forward:blackwell",
            "hopper-gla:hopper", "hopper-mla:hopper", "hopper-grouped-gemm:hopper", "hopper-layer-norm:hopper",
-           "blackwell-bwd-sub2:blackwell", "hopper-gemm-tiles:hopper", "blackwell-gemm-tiles:blackwell"]
+           "blackwell-bwd-sub2:blackwell", "hopper-gemm-tiles:hopper", "blackwell-gemm-tiles:blackwell",
+           "gemm+persistent:hopper", "gemm+persistent:blackwell", "hopper-fwd-sub2+persistent:hopper", "hopper-bwd+persistent:hopper",
+           "blackwell-fwd-plain+persistent:blackwell", "blackwell-fwd-sub2-chunked+persistent:blackwell",
+           "blackwell-bwd+persistent:blackwell"]
 PTX_NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3fn": "fp8e4nv"}
 
 
@@ -147,7 +150,7 @@ def main():
         for name in names:
             kernel, machine = source(twill, name, folder)
             path = os.path.join(folder, "kernel.py")
-            done = subprocess.run([twill, "emit", kernel, "--machine", machine, *options(name), "-o", path, "--quiet"], capture_output=True, text=True)
+            done = subprocess.run([twill, "emit", kernel, "--machine", machine, *emit_options(name), "-o", path, "--quiet"], capture_output=True, text=True)
             if done.returncode != 0:
                 print(f"{name}: {done.stderr.strip()}")
                 failed = True

@@ -4,6 +4,7 @@ usage: emit_run_test.py TWILL [--mutants] KERNEL:MACHINE...
 Exit code 77 without numpy. --mutants: every line with a wait is removed once; each must be noticed, but those that
 other waits imply in this run are listed.
 """
+import itertools
 import json
 import os
 import subprocess
@@ -20,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import host_stand_in  # noqa: E402
 import oracle  # noqa: E402
 import stand_in  # noqa: E402
-from variants import options, source  # noqa: E402
+from variants import emit_options, options, source  # noqa: E402
 
 KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2-m128:hopper", "blackwell-fwd-plain:blackwell",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2-chunked:blackwell", "gemm:hopper", "gemm:blackwell",
@@ -28,7 +29,10 @@ KERNELS = ["hopper-fwd-plain:hopper", "hopper-fwd-sub2:hopper", "hopper-fwd-sub2
            "hopper-retnet:hopper", "hopper-deltanet:hopper", "fmha-forward:hopper", "fmha-forward:blackwell",
            "hopper-gla:hopper", "hopper-mla:hopper", "hopper-grouped-gemm:hopper", "hopper-layer-norm:hopper",
            "blackwell-bwd-sub2:blackwell", "hopper-gemm-tiles:hopper", "blackwell-gemm-tiles:blackwell",
-           "blackwell-fwd-plain+x2:blackwell", "blackwell-fwd-plain+x2+causal:blackwell"]
+           "blackwell-fwd-plain+x2:blackwell", "blackwell-fwd-plain+x2+causal:blackwell",
+           "gemm+persistent:hopper", "gemm+persistent:blackwell", "hopper-fwd-sub2+persistent:hopper", "hopper-bwd+persistent:hopper",
+           "blackwell-fwd-plain+persistent:blackwell", "blackwell-fwd-sub2-chunked+persistent:blackwell",
+           "blackwell-bwd+persistent:blackwell"]
 
 
 def emit(twill, name, folder):
@@ -38,7 +42,7 @@ def emit(twill, name, folder):
     done = subprocess.run([twill, "program", kernel, "--machine", machine, *options(name), "-o", program, "--quiet"], capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{name}: no program: {done.stderr.strip()}")
-    done = subprocess.run([twill, "emit", kernel, "--machine", machine, *options(name), "-o", text, "--quiet"], capture_output=True, text=True)
+    done = subprocess.run([twill, "emit", kernel, "--machine", machine, *emit_options(name), "-o", text, "--quiet"], capture_output=True, text=True)
     if done.returncode != 0:
         return None, done.stderr.strip()
     with open(text) as file:
@@ -68,31 +72,46 @@ def make_inputs(module, program, n, seed, blocks=(1, 1), batch=1):
     return inputs
 
 
-def expected(module, program, inputs, n):
-    """By the program's own meaning, for one block; tiles placed as the file says (AXES)."""
+def expected(module, program, inputs, n, blocks=(1, 1), batch=1):
+    """By the program's own meaning, block by block; tiles placed as the file says (AXES)."""
     shapes = {t["name"]: t["shape"] for t in program["meaning"]["tensors"]}
+    cut = [a for a, (kind, _) in module.AXES.items() if kind == "block"]
+    sizes = {axis: tile * (n if kind == "loop" else blocks[cut.index(axis)] if kind == "block" else 1)
+             for axis, (kind, tile) in module.AXES.items()}
 
-    def where(tensor, host, k, i):
+    def where(tensor, host, k, i, block, b):
         axes = module.TENSORS[host][0]
-        cut = []
+        places = []
         for d, axis in enumerate(axes):
             # (A vector an iteration has an axis of iterations before its own.)
             extent = ([1] * (len(axes) - len(shapes[tensor])) + shapes[tensor])[d]
-            begin = (i * module.AXES[axis][1] if module.AXES[axis][0] == "loop" else 0) + (k * extent if d == 0 else 0)
-            cut.append(slice(begin, begin + extent))
-        return tuple(cut)
+            kind, tile = module.AXES[axis]
+            begin = (i if kind == "loop" else block[cut.index(axis)] if kind == "block" else 0) * tile
+            begin += k * extent + b * sizes[axis] if d == 0 else 0
+            places.append(slice(begin, begin + extent))
+        return tuple(places)
 
     place = {part: (host, k) for host in module.TENSORS for k, part in enumerate(parts(module, host, program))}
-    tiles = oracle.Oracle(program["meaning"]).run(
-        n, lambda t, i: inputs[place[t][0]][where(t, *place[t], i)].reshape(shapes[t]))
-    wanted = {}
-    for host, (axes, _, is_output) in module.TENSORS.items():
-        if is_output:
-            wanted[host] = np.full([module.AXES[axis][1] * (n if module.AXES[axis][0] == "loop" else 1) for axis in axes], np.nan)
-    for (tensor, i), tile in tiles.items():
-        host, k = place[tensor]
-        wanted[host][where(tensor, host, k, i)] = tile
+    wanted = {host: np.full([batch * sizes[axes[0]]] + [sizes[axis] for axis in axes[1:]], 0.0 if host in module.ADDED else np.nan)
+              for host, (axes, _, is_output) in module.TENSORS.items() if is_output}
+    for b in range(batch):
+        for block in itertools.product(*(range(count) for count in blocks)):
+            tiles = oracle.Oracle(program["meaning"]).run(
+                n, lambda t, i: inputs[place[t][0]][where(t, *place[t], i, block, b)].reshape(shapes[t]))
+            for (tensor, i), tile in tiles.items():
+                host, k = place[tensor]
+                at = where(tensor, host, k, i, block, b)
+                tile = tile.reshape(wanted[host][at].shape)
+                wanted[host][at] = wanted[host][at] + tile if host in module.ADDED else tile
     return wanted
+
+
+def grid_of(module):
+    """Blocks along both axes, and batches, in which each program that does block after block has several."""
+    if not stand_in.is_persistent(module):
+        return (1, 1), 1
+    cut = [a for a, (kind, _) in module.AXES.items() if kind == "block"]
+    return ((2, 2), 1) if len(cut) == 2 else ((2, 1), 2) if len(cut) == 1 else ((1, 1), 3)
 
 
 def softmax(scores):
@@ -179,12 +198,15 @@ def run_all(text, name, program, counts, seeds):
     orders = [(held, 0) for held in stand_in.held_back(module) if in_flight(held, text)]
     orders += [(held, 0) for held, (axes, _, is_output) in module.TENSORS.items() if len(axes) == 2 and not is_output]
     orders += [(late, seed) for late in ("late", "eager", "random") for seed in range(seeds)]
+    blocks, batch = grid_of(module)
     for n in counts:
-        inputs = make_inputs(module, program, n, n)
-        wanted = [w for w in (expected(module, program, inputs, n), closed_form(program, inputs, 1)) if w is not None]
+        inputs = make_inputs(module, program, n, n, blocks, batch)
+        # (The formulas are of heads, of which several blocks may be one.)
+        alone = None if stand_in.is_persistent(module) else closed_form(program, inputs, 1)
+        wanted = [w for w in (expected(module, program, inputs, n, blocks, batch), alone) if w is not None]
         for late, seed in orders:
             try:
-                outputs = stand_in.run(module, inputs, n, seed, late)
+                outputs = stand_in.run(module, inputs, n, seed, late, blocks, batch)
             except (stand_in.Fault, AssertionError) as fault:
                 return f"n = {n}, seed {seed}, {late}: {fault}"
             for want in wanted:
@@ -210,16 +232,17 @@ def run_grid(text, name, program):
     want = closed_form(program, inputs, batch)
     if want is None:
         return "no formula"
-    outputs = stand_in.run(module, inputs, 2, 1, "random", tuple(blocks), batch)
+    outputs = stand_in.run(module, inputs, 2, 1, "random", tuple(blocks), batch, 3)
     return worst(outputs, want)
 
 
 def launches(text, name, program):
     """The largest error of what the file's own launch() returns, without an iteration, too."""
     module, error = stand_in.load(text, name), 0.0
+    blocks, batch = grid_of(module)
     for n in (0, 2):
-        inputs = make_inputs(module, program, n, n)
-        error = max(error, worst(host_stand_in.launched(module, inputs, 1), expected(module, program, inputs, n)))
+        inputs = make_inputs(module, program, n, n, blocks, batch)
+        error = max(error, worst(host_stand_in.launched(module, inputs, batch), expected(module, program, inputs, n, blocks, batch)))
     return error
 
 

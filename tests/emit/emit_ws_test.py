@@ -222,7 +222,7 @@ def main():
         for k, name in enumerate(names or ([] if flags or around else KERNELS)):
             os.mkdir(os.path.join(folder, str(k)))
             kernel, machine = variants.source(twill, name, os.path.join(folder, str(k)))
-            cases.append((name, [kernel, "--machine", machine, *variants.options(name)], emit_compile_test.compiled))
+            cases.append((name, [kernel, "--machine", machine, *variants.emit_options(name)], emit_compile_test.compiled))
         if "--modules" in flags:
             for case in MODULES:
                 path = emit_ttgir_test.command_of(case)[0]

@@ -39,6 +39,7 @@ def torch():
     made.zeros, made.empty = filled(0.0), filled(np.nan)
     for kind in stand_in.SHORT:
         setattr(made, stand_in.Type(kind).name, kind)
+    made.cuda = types.SimpleNamespace(get_device_properties=lambda device: types.SimpleNamespace(multi_processor_count=3))
     made.float8_e4m3fn, made.float8_e5m2 = "float8_e4m3fn", "float8_e5m2"
     return made
 

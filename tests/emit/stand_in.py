@@ -9,6 +9,7 @@ issues it, once the copy was there.
 
 Not modelled: layouts (they only say which thread has what), spills, time.
 """
+import inspect
 import math
 import random
 import sys
@@ -829,9 +830,13 @@ def run_grid(kernel, arguments, grid, seed, late, only=None):
                 kernel(*arguments)
 
 
-def run(module, inputs, n, seed, late, blocks=(1, 1), batch=1):
+def is_persistent(module):
+    return "tile_count" in inspect.signature(module.kernel).parameters
+
+
+def run(module, inputs, n, seed, late, blocks=(1, 1), batch=1, programs=1):
     """All blocks of the grid with these inputs (tensor -> array of [batch * rows, columns] or [batch * rows]);
-    returns the outputs. Raises Fault."""
+    returns the outputs. Where a program does block after block there are so many `programs`. Raises Fault."""
     global WORLD
     sizes = {}
     for name, (axes, kind, is_output) in module.TENSORS.items():
@@ -848,6 +853,14 @@ def run(module, inputs, n, seed, late, blocks=(1, 1), batch=1):
         array = outputs.get(name, inputs.get(name))
         arguments.append(Pointer(number, array.reshape(-1)) if name not in module.BLOCKS else Descriptor(number, array, module.BLOCKS[name], name))
     arguments += [sizes[axes[0 if name in module.BLOCKS else -1]] for name, (axes, _, _) in module.TENSORS.items()]
+    if is_persistent(module):
+        tiles = batch * blocks[0] * blocks[1]
+        for x in range(programs):
+            WORLD = World(seed, late)
+            WORLD.first_warps = module.WARPS
+            WORLD.program_ids, WORLD.programs = (x, 0, 0), (programs, 1, 1)
+            module.kernel(*arguments, n, blocks[0], blocks[1], tiles, n if n < module.DEPTH else -1)
+        return outputs
     for b in range(batch):
         for y in range(blocks[1]):
             for x in range(blocks[0]):

@@ -89,12 +89,17 @@ def options(name):
     return ["--unroll", copies[0]] if copies else []
 
 
+def emit_options(name):
+    """Of `twill emit` alone: KERNEL+persistent has programs that do block after block."""
+    return options(name) + (["--persistent"] if "persistent" in name.split(":")[0].split("+")[1:] else [])
+
+
 def source(twill, name, folder):
     """(kernel, machine), beside options(); KERNEL+bf16, +d64, +causal, +bounds, +functions and +stored is the built-in one with bf16 in the
     place of f16, head dimension 64, a mask, other functions, P stored by an op of its own."""
     kernel, machine = name.split(":")
     kernel, *changes = kernel.split("+")
-    changes = [change for change in changes if not re.fullmatch(r"x\d+", change)]
+    changes = [change for change in changes if not re.fullmatch(r"x\d+|persistent", change)]
     if not changes:
         return kernel, machine
     text = subprocess.run([twill, "kernels", "--show", kernel], capture_output=True, text=True, check=True).stdout

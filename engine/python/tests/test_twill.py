@@ -334,6 +334,11 @@ class Solving(unittest.TestCase):
                 self.assertEqual(kernel.program.emit(to),
                                  command("emit", path, "--to", to).stdout)
         self.assertNotEqual(kernel.program.emit("ttgir-ws", for_trips=0), kernel.text)
+        kept = twill.emit("gemm", "hopper", persistent=True)
+        self.assertEqual(kept.text, command("emit", "gemm", "--machine", "hopper", "--persistent").stdout)
+        self.assertIn("for tile in range(gl.program_id(0), tile_count, gl.num_programs(0)):", kept.text)
+        with self.assertRaises(twill.InputError):
+            kernel.program.emit("cuda", persistent=True)
         with self.assertRaises(twill.InputError):
             kernel.program.emit("ptx")
         with self.assertRaises(twill.InputError):

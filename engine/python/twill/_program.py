@@ -82,13 +82,14 @@ class Program(Handle):
             self._handle, self.solution.problem._handle, self.solution._handle, ctypes.byref(time),
             *more, ctypes.byref(report._handle)))
 
-    def emit(self, to="gluon", for_trips=None):
+    def emit(self, to="gluon", for_trips=None, persistent=False):
         """The text of the kernel that the program is: "gluon", "cuda" (C++), "tilelang" or
-        "ttgir-ws" (TTGIR with partitions; `for_trips`: for this number of iterations alone). Throws Refused where
-        there is none, with why."""
+        "ttgir-ws" (TTGIR with partitions; `for_trips`: for this number of iterations alone). persistent: of gluon
+        and ttgir-ws, one program a multiprocessor, which does block after block. Throws Refused where there is none,
+        with why."""
         report = Report()
         return report._checked(lib.twill_program_emit(
-            self._handle, encoded(to), -1 if for_trips is None else for_trips,
+            self._handle, encoded(to + persistent * "-persistent"), -1 if for_trips is None else for_trips,
             ctypes.byref(report._handle))).text
 
     def __repr__(self):
@@ -127,18 +128,18 @@ class Kernel(NamedTuple):
     program: Program
 
 
-def emit(loop, machine=None, to="gluon", *, for_trips=None, set=None, layout=None, tiles=None,
+def emit(loop, machine=None, to="gluon", *, for_trips=None, persistent=False, set=None, layout=None, tiles=None,
          store=None, module=None, subtile=None, more=None, pins=None, unroll=None, **options):
     """The kernel of a loop's best schedule, as `twill emit`: others are tried where its program
-    cannot be emitted. `loop` is a kernel or a Triton module's text; `to` and `for_trips` are those
-    of Program.emit(), the rest is as in solve(). Throws Refused where there is none, with why."""
+    cannot be emitted. `loop` is a kernel or a Triton module's text; `to`, `for_trips` and
+    `persistent` (not of a module) are those of Program.emit(), the rest is as in solve(). Throws Refused where there is none, with why."""
     asked = options_of(**options)
     made = workload(loop, machine, set=set, layout=layout, tiles=tiles, store=store, module=module,
                     subtile=subtile, more=more, pins=pins, unroll=unroll,
                     reading=options.get("reading"))
     program, report = Program(), Report()
     program._checked(stoppable(asked, lambda: lib.twill_workload_emit(
-        ctypes.byref(made), ctypes.byref(asked), encoded(to),
+        ctypes.byref(made), ctypes.byref(asked), encoded(to + persistent * "-persistent"),
         -1 if for_trips is None else for_trips, ctypes.byref(program._handle),
         ctypes.byref(report._handle))))
     return Kernel(report.text, program)

@@ -246,6 +246,53 @@ TEST_CASE("run: other inputs where an error within its bound decides what is the
   CHECK(contains(other.out, "inputs of seed 3\n"));
 }
 
+TEST_CASE("verify --sequences: runs one after the other, whose phases go on") {
+  const Folder folder;
+  const std::string file = folder / "p.json", other = folder / "q.json";
+  CHECK(run_twill("program gemm --machine hopper -o " + file).code == 0);
+  const Run right = run_twill("verify --sequences " + file);
+  CHECK(right.code == 0);
+  CHECK(contains(right.out, "and of runs one after the other at every sequence of them"));
+  // A wait for the next iteration's load, which is right wherever there is a next one.
+  auto program = nlohmann::json::parse(bytes(file));
+  for (auto& slot : program["slots"])
+    for (auto& op : slot["ops"])
+      if (op["id"] == "mma") {
+        auto wait = op["waits"].back();
+        wait["offset"] = -1;
+        op["waits"].push_back(wait);
+      }
+  put(other, program.dump());
+  CHECK(run_twill("verify " + other).code == 0);
+  const Run refused = run_twill("verify --sequences " + other);
+  CHECK(refused.code == 1);
+  CHECK(contains(refused.out, "refused: tiles: mma waits for a later iteration of ld_b"));
+  CHECK(run_twill("solve gemm --machine hopper -o " + (folder / "s.json")).code == 0);
+  const Run both =
+      run_twill("verify --sequences " + (folder / "s.problem.json") + " " + (folder / "s.json"));
+  CHECK(both.code == 2);
+  CHECK(contains(both.err, "is for a program file alone"));
+}
+
+TEST_CASE(
+    "emit --persistent: programs that do block after block, of kernels that Twill has whole") {
+  const Run kept = run_twill("emit gemm --machine hopper --persistent --quiet");
+  CHECK(kept.code == 0);
+  CHECK(contains(kept.out, "for tile in range(gl.program_id(0), tile_count, gl.num_programs(0)):"));
+  CHECK(contains(kept.out, "programs = min(tiles, torch.cuda.get_device_properties"));
+  CHECK(!contains(kept.out, "block_0 = gl.program_id(0)"));
+  const Run one = run_twill("emit gemm --machine hopper --quiet");
+  CHECK(!contains(one.out, "tile_count"));
+  const Run cuda = run_twill("emit gemm --machine hopper --persistent --to cuda");
+  CHECK(cuda.code == 2);
+  CHECK(contains(cuda.err, "--persistent"));
+  const Run module =
+      run_twill("emit " TWILL_TEST_DATA
+                "/../../graph/kernels/triton/hopper-attention-forward.ttgir --persistent");
+  CHECK(module.code == 2);
+  CHECK(contains(module.err, "--persistent: found true: is for kernels that Twill writes whole"));
+}
+
 TEST_CASE("program: a file without a schedule is refused for that, whatever layout it is of") {
   const Folder folder;
   const std::string file = folder / "s.json";
