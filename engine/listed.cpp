@@ -23,13 +23,13 @@ std::optional<Schedule> by_list(const Search& search, Cycle low) {
   ListScheduleOptions options;
   options.seed = search.seed;
   options.stop = [&] { return search.budget.spent(); };
-  std::optional<Schedule> listed = list_schedule(search.problem, low, options);
-  // What is stopped before lengths are asked has at least this.
-  if (listed && search.problem.ops.size() > kManyOps) {
-    const std::vector<Bound> bounds = length_bounds(search.problem, listed->initiation_interval);
-    shorten_by_list(search, *listed, bounds.empty() ? 1 : bounds.front().value, kShorter);
-  }
-  return listed;
+  return list_schedule(search.problem, low, options);
+}
+
+void shorten_listed(const Search& search, Schedule& best) {
+  if (search.problem.ops.size() <= kManyOps) return;
+  const std::vector<Bound> bounds = length_bounds(search.problem, best.initiation_interval);
+  shorten_by_list(search, best, bounds.empty() ? 1 : bounds.front().value, kShorter);
 }
 
 void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64_t effort) {

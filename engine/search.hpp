@@ -173,6 +173,10 @@ bool list_can_answer(const Search& search);
 /// A schedule by the list scheduler at an I >= `low`, as small as it finds one: of any number of
 /// stages. Precondition: list_can_answer().
 std::optional<Schedule> by_list(const Search& search, Cycle low);
+/// In loops of more than kManyOps ops shorten_by_list() down to the bound on lengths, with little
+/// effort: what is stopped before lengths are asked has at least this. Precondition:
+/// list_can_answer().
+void shorten_listed(const Search& search, Schedule& best);
 /// Replaces `best` by a shorter one of its I that the list scheduler finds near it, none below
 /// `low` and none of more stages than the limit; `effort`: ListScheduleOptions. Precondition:
 /// list_can_answer().

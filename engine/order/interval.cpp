@@ -149,6 +149,8 @@ class IntervalLadder {
     at_hand_ = at_hand_ || keep;
     if (attempt.kind == Attempt::list) {
       if (outcome.verdict == Verdict::sat) accept_listed(outcome.found.back());
+      // Once, the best of all seeds: I comes first. (At the bound on I lengths are next anyway.)
+      if (lists_left_ == 0 && interval_.best && !settled_) shorten_listed(search_, *interval_.best);
     } else if (outcome.verdict == Verdict::sat)
       accept(attempt, outcome.found.back());
     else if (attempt.kind == Attempt::at_bound && !unknown)

@@ -160,6 +160,7 @@ Interval smallest_interval(const Search& search, Cycle low) {
   if (problem.ops.size() > kManyOps && list_can_answer(search)) {
     search.report.phase("list");
     improve(problem, interval.best, by_list(search, low), search.stage_limit);
+    if (interval.best) shorten_listed(search, *interval.best);
     tell(search, interval);
   }
   search.report.phase("probe");

@@ -82,8 +82,8 @@ void ListAttempt::begin_near(const Schedule& schedule, Cycle origin) {
   order_pool();
 }
 
-std::optional<Schedule> ListAttempt::run(std::int64_t passes) {
-  std::int64_t left = passes * static_cast<std::int64_t>(p_.ops.size());
+std::optional<Schedule> ListAttempt::run(std::int64_t most) {
+  std::int64_t left = most;
   while (!pool_.empty()) {
     --effort_.left;
     if (--left < 0 || effort_.left < 0) return std::nullopt;

@@ -36,8 +36,8 @@ class ListAttempt {
   /// that are too late.
   void begin_around(const Schedule& schedule, const std::vector<char>& out);
 
-  /// At most so many ops are placed for one of the loop. nullopt = some are still in the pool.
-  std::optional<Schedule> run(std::int64_t passes);
+  /// At most so many ops are placed. nullopt = some are still in the pool.
+  std::optional<Schedule> run(std::int64_t most);
 
  private:
   struct Place {

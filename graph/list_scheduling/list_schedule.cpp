@@ -17,8 +17,10 @@ namespace {
 
 constexpr std::int64_t kFirstPasses = 3;  // ops placed for one of the loop, from nothing
 constexpr std::int64_t kMorePasses = 6;   // the same, once there is a schedule
-constexpr std::int64_t kNearPasses = 1;   // the same, near a schedule
-constexpr std::int64_t kNearCost = 8;     // to begin near one costs this share of a pass
+// Near a schedule: the share of a pass after which it gives up, in small loops a few ops. (What
+// succeeds there places 10 ops or 30 of a thousand: bench/results/hard.md.)
+constexpr std::int64_t kNearShare = 8, kLeastNear = 16;
+constexpr std::int64_t kNearCost = 8;  // to begin near one costs this share of a pass
 constexpr int kFailures = 4, kMostFailures = 400;
 
 class ListScheduler {
@@ -61,7 +63,8 @@ class ListScheduler {
       ListAttempt attempt(p_, before - step, orders_[at(failures % 2)], effort_);
       attempt.begin_near(*best_, effort_.random.range(0, before - 1));
       effort_.left -= ops() / kNearCost + 1;
-      if (const auto found = attempt.run(kNearPasses); found && accept(*found)) {
+      if (const auto found = attempt.run(std::max(ops() / kNearShare, kLeastNear));
+          found && accept(*found)) {
         failures = 0;
         step = before - best_->initiation_interval;
       } else if (++failures % kFailures == 0) {
@@ -73,7 +76,8 @@ class ListScheduler {
   bool at_interval(Cycle ii, std::int64_t passes) {
     for (const auto& order : orders_) {
       if (effort_.left <= 0) return false;
-      if (auto found = ListAttempt(p_, ii, order, effort_).run(passes); found && accept(*found))
+      if (auto found = ListAttempt(p_, ii, order, effort_).run(passes * ops());
+          found && accept(*found))
         return true;
     }
     return false;

@@ -19,11 +19,13 @@
 namespace twill {
 namespace {
 
-constexpr std::int64_t kShorteningPasses = 1;  // most ops placed for one of the loop, an attempt
-constexpr std::int64_t kNewPasses = 6;         // the same, from nothing
-constexpr Cycle kFirstShare = 64;              // of the gap: the first deadline
-constexpr std::int64_t kBeginCost = 8;         // to begin one costs this share of a pass
-constexpr int kWorse = 4, kMost = 400;         // failures until less is asked, and until it ends
+// An attempt gives up after this share of a pass, as in list_schedule.cpp, or from nothing after so
+// many passes (a pass: as many ops placed as the loop has).
+constexpr std::int64_t kShorteningShare = 8, kLeastShortening = 16;
+constexpr std::int64_t kNewPasses = 6;
+constexpr Cycle kFirstShare = 64;        // of the gap: the first deadline
+constexpr std::int64_t kBeginCost = 8;   // to begin one costs this share of a pass
+constexpr int kWorse = 4, kMost = 400;   // failures until less is asked, and until it ends
 constexpr int kLeastOut = 3, kOut = 40;  // ops taken out: one in so many at the least, or at most
 
 class ListShortener {
@@ -59,11 +61,13 @@ class ListShortener {
   }
 
  private:
+  std::int64_t ops() const { return static_cast<std::int64_t>(p_.ops.size()); }
+
   bool from_nothing(Cycle deadline) {
     for (const auto& order : orders_) {
       ListAttempt attempt(p_, best_.initiation_interval, order, effort_);
       if (!attempt.end_by(deadline)) return false;
-      if (const auto found = attempt.run(kNewPasses); found && accept(*found)) return true;
+      if (const auto found = attempt.run(kNewPasses * ops()); found && accept(*found)) return true;
     }
     return false;
   }
@@ -74,10 +78,10 @@ class ListShortener {
       for (std::size_t i = order.size(); i > 1; --i)
         std::swap(order[i - 1], order[effort_.random.below(i)]);
     ListAttempt attempt(p_, best_.initiation_interval, order, effort_);
-    effort_.left -= static_cast<std::int64_t>(p_.ops.size()) / kBeginCost + 1;
+    effort_.left -= ops() / kBeginCost + 1;
     if (!attempt.end_by(best_.length - step)) return false;
     attempt.begin_around(best_, number / 2 % 3 == 2 ? connected() : taken_out(number / 2 % 3 == 0));
-    const auto found = attempt.run(kShorteningPasses);
+    const auto found = attempt.run(std::max(ops() / kShorteningShare, kLeastShortening));
     return found && accept(*found);
   }
 

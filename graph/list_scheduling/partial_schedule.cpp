@@ -16,6 +16,8 @@ PartialSchedule::PartialSchedule(const Problem& problem, Cycle ii)
       in_(problem.ops.size()),
       out_(problem.ops.size()),
       held_(problem.ops.size()),
+      uses_(problem.units.size()),
+      in_memory_(problem.memories.size()),
       rings_of_(problem.ops.size()),
       start_(problem.ops.size(), 0),
       life_(problem.ops.size(), 0),
@@ -24,6 +26,12 @@ PartialSchedule::PartialSchedule(const Problem& problem, Cycle ii)
       waits_(problem.ops.size(), 0) {
   for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v)
     allowed_.push_back(allowed_slots(problem, v));
+  for (int v = 0; v < static_cast<int>(problem.ops.size()); ++v) {
+    for (const Reservation& r : op(v).reservations)
+      uses_[at(r.unit)].push_back({v, r.offset, r.length});
+    if (op(v).registers > 0) in_registers_.push_back(v);
+    if (op(v).cycles > 0) executing_ops_.push_back(v);
+  }
   for (int e = 0; e < static_cast<int>(problem.edges.size()); ++e) {
     in_[at(problem.edges[at(e)].to)].push_back(e);
     out_[at(problem.edges[at(e)].from)].push_back(e);
@@ -38,7 +46,10 @@ PartialSchedule::PartialSchedule(const Problem& problem, Cycle ii)
     memories_.emplace_back(ii, problem.memories[at(m)].capacity);
     const MemoryCharges charges = memory_charges(problem, m);
     for (std::size_t v = 0; v < problem.ops.size(); ++v) {
-      if (charges.live[v] > 0) held_[v].emplace_back(m, charges.live[v]);
+      if (charges.live[v] > 0) {
+        held_[v].emplace_back(m, charges.live[v]);
+        in_memory_[at(m)].push_back(static_cast<int>(v));
+      }
       if (charges.ring[v] == 0) continue;
       const int load = static_cast<int>(v);
       auto ring = std::find_if(rings_.begin(), rings_.end(),
@@ -327,7 +338,6 @@ std::optional<Clash> PartialSchedule::clash() const {
 
 std::vector<int> PartialSchedule::blamed(const Clash& clash, int v) const {
   std::vector<int> ops;
-  const int n = static_cast<int>(problem_.ops.size());
   const auto covers = [&](Cycle begin, Cycle length) {
     return length >= ii_ || mod(clash.when - begin, ii_) < length;
   };
@@ -335,51 +345,44 @@ std::vector<int> PartialSchedule::blamed(const Clash& clash, int v) const {
     case Clash::dependence:
     case Clash::runs_over_wait: return {clash.index};
     case Clash::unit:
-      for (int c = 0; c < n; ++c)
-        if (c != v && placed(c))
-          for (const Reservation& r : op(c).reservations)
-            if (r.unit == clash.index && covers(start_[at(c)] + r.offset, r.length)) {
-              ops.push_back(c);
-              break;
-            }
+      for (const Use& use : uses_[at(clash.index)])
+        if (use.op != v && placed(use.op) && (ops.empty() || ops.back() != use.op) &&
+            covers(start_[at(use.op)] + use.offset, use.length))
+          ops.push_back(use.op);
       return ops;
     case Clash::registers:
     case Clash::memory: {
-      const auto takes = [&](int c) {
-        if (clash.kind == Clash::registers)
-          return slot_[at(c)] == clash.index && op(c).registers > 0;
-        return std::any_of(held_[at(c)].begin(), held_[at(c)].end(),
-                           [&](const auto& one) { return one.first == clash.index; });
-      };
-      std::vector<char> in(problem_.ops.size(), 0);
-      for (int c = 0; c < n; ++c)
-        if (placed(c) && takes(c) && covers(start_[at(c)], life_[at(c)])) {
-          in[at(c)] = 1;
+      const bool registers = clash.kind == Clash::registers;
+      for (const int c : registers ? in_registers_ : in_memory_[at(clash.index)])
+        if ((registers ? slot_[at(c)] == clash.index : placed(c)) &&
+            covers(start_[at(c)], life_[at(c)])) {
+          ops.push_back(c);
           // Without its last use it is held for less.
           for (const int i : out_[at(c)]) {
             const Edge& e = problem_.edges[at(i)];
             if (placed(e.to) &&
                 start_[at(e.to)] + e.distance * ii_ + e.hold == start_[at(c)] + life_[at(c)])
-              in[at(e.to)] = 1;
+              ops.push_back(e.to);
           }
         }
-      if (clash.kind == Clash::memory)
+      if (!registers)
         for (const Ring& ring : rings_)
           if (ring.depth > 1 &&
               std::any_of(ring.amounts.begin(), ring.amounts.end(),
                           [&](const auto& one) { return one.first == clash.index; })) {
-            in[at(ring.load)] = 1;
+            ops.push_back(ring.load);
             for (const BufferUse& use : ring.uses)
-              if (placed(use.op)) in[at(use.op)] = 1;
+              if (placed(use.op)) ops.push_back(use.op);
           }
-      for (int c = 0; c < n; ++c)
-        if (in[at(c)] != 0 && c != v) ops.push_back(c);
+      std::sort(ops.begin(), ops.end());
+      ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
+      std::erase(ops, v);
       return ops;
     }
     case Clash::waits_for_run:
-      for (int c = 0; c < n; ++c)
+      for (const int c : executing_ops_)
         if (c != v && c != clash.index && slot_[at(c)] == slot_[at(clash.index)] &&
-            op(c).cycles > 0 && covers(start_[at(c)], op(c).cycles))
+            covers(start_[at(c)], op(c).cycles))
           ops.push_back(c);
       if (clash.index != v)
         ops.insert(std::lower_bound(ops.begin(), ops.end(), clash.index), clash.index);

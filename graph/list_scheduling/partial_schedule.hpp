@@ -77,6 +77,10 @@ class PartialSchedule {
     std::vector<std::pair<int, Amount>> amounts;  ///< memory, each buffer
     Cycle depth = 0;                              ///< as counted now; 0 = not placed
   };
+  struct Use {
+    int op;
+    Cycle offset, length;
+  };
   struct Touched {
     Clash::Kind kind;
     int index;
@@ -105,6 +109,10 @@ class PartialSchedule {
   int variable_latency_;
   std::vector<std::vector<int>> allowed_, in_, out_;  // in_ and out_: edges, by op
   std::vector<std::vector<std::pair<int, Amount>>> held_;
+  // Who can be blamed, each ascending: by unit, for registers, by memory, for a run.
+  std::vector<std::vector<Use>> uses_;
+  std::vector<int> in_registers_, executing_ops_;
+  std::vector<std::vector<int>> in_memory_;
   std::vector<Ring> rings_;
   std::vector<std::vector<int>> rings_of_;  // by op: of which it is the load or a use
   std::vector<Profile> units_, registers_, memories_;

@@ -7,34 +7,71 @@
 
 namespace twill {
 
+// (Without branches: where it goes is chance.)
 std::size_t Profile::index(Cycle residue) const {
-  const auto after = std::upper_bound(steps_.begin(), steps_.end(), residue,
-                                      [](Cycle t, const Step& step) { return t < step.begin; });
-  return static_cast<std::size_t>(after - steps_.begin()) - 1;
+  const Step* here = steps_.data();
+  for (std::size_t left = steps_.size(); left > 1;) {
+    const std::size_t half = left / 2;
+    here = here[half].begin <= residue ? here + half : here;
+    left -= half;
+  }
+  return static_cast<std::size_t>(here - steps_.data());
 }
 
-// A step begins at `residue` from now on; its index.
-std::size_t Profile::split(Cycle residue) {
-  if (residue == period_) return steps_.size();
-  const std::size_t here = index(residue);
-  if (steps_[here].begin == residue) return here;
-  steps_.insert(steps_.begin() + static_cast<std::ptrdiff_t>(here) + 1,
-                {residue, steps_[here].value});
-  return here + 1;
+// The step of `residue`, which is `near` or a little behind it.
+std::size_t Profile::index_from(std::size_t near, Cycle residue) const {
+  constexpr std::size_t kNear = 16;
+  const std::size_t end = std::min(near + kNear, steps_.size());
+  for (std::size_t i = near + 1; i < end; ++i)
+    if (steps_[i].begin > residue) return i - 1;
+  return end == steps_.size() ? end - 1 : index(residue);
 }
 
-// Two neighbours of one value become one.
-void Profile::merge(std::size_t step) {
-  if (step == 0 || step >= steps_.size() || steps_[step].value != steps_[step - 1].value) return;
-  steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(step));
-}
-
+// At either end a step begins, or no longer does since it has the value of the one before. What
+// lies behind moves once for both.
 void Profile::raise(Cycle begin, Cycle end, Amount amount) {
   if (begin >= end) return;
-  const std::size_t first = split(begin), last = split(end);
+  std::size_t first = index(begin);  // the first step that is raised, where it begins at `begin`
+  const bool new_first = steps_[first].begin != begin;
+  const bool no_first =
+      !new_first && first > 0 && steps_[first].value + amount == steps_[first - 1].value;
+  std::size_t last = steps_.size();  // the first one behind `end`, where that begins there
+  bool new_last = false, no_last = false;
+  Amount behind = 0;
+  if (end < period_) {
+    last = index_from(first, end);
+    behind = steps_[last].value;
+    new_last = steps_[last].begin != end;
+    no_last = !new_last && behind == steps_[last - 1].value + amount;
+    if (new_last) ++last;
+  }
+  if (new_first) ++first;
+  // Whole steps, as they were: [first, last) are raised, and a new first one has the value before.
+  const Amount before = new_first ? steps_[first - 1].value : 0;
   for (std::size_t i = first; i < last; ++i) steps_[i].value += amount;
-  merge(last);
-  merge(first);
+  const int by_first = (new_first ? 1 : 0) - (no_first ? 1 : 0);
+  const int by_last = (new_last ? 1 : 0) - (no_last ? 1 : 0);
+  const std::size_t kept = first + (no_first ? 1 : 0);  // moves by by_first,
+  const std::size_t rest = last + (no_last ? 1 : 0);    // by by_first + by_last
+  const std::size_t size = steps_.size();
+  const auto moved = [](std::size_t i, int by) {
+    return static_cast<std::size_t>(static_cast<std::ptrdiff_t>(i) + by);
+  };
+  if (by_first + by_last > 0) steps_.resize(moved(size, by_first + by_last));
+  const auto move = [&](std::size_t from, std::size_t to, int by) {
+    if (from >= to || by == 0) return;
+    Step* const data = steps_.data();
+    if (by < 0)
+      std::copy(data + from, data + to, data + from + by);
+    else
+      std::copy_backward(data + from, data + to, data + to + by);
+  };
+  if (by_first < 0) move(kept, last, by_first);
+  move(rest, size, by_first + by_last);
+  if (by_first > 0) move(kept, last, by_first);
+  if (by_first + by_last < 0) steps_.resize(moved(size, by_first + by_last));
+  if (new_first) steps_[first] = {begin, before + amount};
+  if (new_last) steps_[moved(last, by_first)] = {end, behind};
 }
 
 void Profile::add(Cycle begin, Cycle length, Amount amount) {

@@ -42,11 +42,10 @@ class Profile {
     Amount value;
   };
   std::size_t index(Cycle residue) const;
+  std::size_t index_from(std::size_t near, Cycle residue) const;
   Cycle end(std::size_t step) const {
     return step + 1 < steps_.size() ? steps_[step + 1].begin : period_;
   }
-  std::size_t split(Cycle residue);
-  void merge(std::size_t step);
   void raise(Cycle begin, Cycle end, Amount amount);
 
   Cycle period_;

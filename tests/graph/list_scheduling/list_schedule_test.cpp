@@ -102,9 +102,10 @@ TEST_CASE("hidden loops: always a schedule, the same each time, within a tenth o
     }
 }
 
-// From nothing at each interval they were 8.6 and 1.6 % above.
+// From nothing at each interval they were 8.6 and 1.6 % above; with a whole pass for each attempt
+// near the best, the first 4.3 %.
 TEST_CASE(
-    "hidden loops of 200 ops without slack: near the best, below it, within 4 % of the bound") {
+    "hidden loops of 200 ops without slack: near the best, below it, within 2.5 % of the bound") {
   for (const std::uint64_t seed : {1U, 2U}) {
     HiddenKnobs knobs;
     knobs.ops = 200;
@@ -116,7 +117,7 @@ TEST_CASE(
     REQUIRE(listed);
     const auto violation = verify(loop.problem, *listed);
     CHECK_MESSAGE(!violation, violation->text);
-    CHECK((listed->initiation_interval - low) * 25 <= low);
+    CHECK((listed->initiation_interval - low) * 40 <= low);
   }
 }
 

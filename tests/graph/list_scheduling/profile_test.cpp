@@ -106,3 +106,22 @@ TEST_CASE("what is taken, added and given back at random, is what an array says"
   CHECK(refused > 1000);
   CHECK(overflows > 1000);
 }
+
+TEST_CASE("more steps than are looked at one by one") {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    const Cycle period = random.range(60, 120);
+    Profile profile(period, 3);
+    Cells cells(period);
+    for (int step = 0; step < 120; ++step) {
+      CAPTURE(step);
+      const Cycle begin = random.range(0, period - 1);
+      const Cycle length = random.range(1, step % 4 == 0 ? period - 1 : 4);
+      const Amount amount = random.range(-2, 2);
+      profile.add(begin, length, amount);
+      cells.add(begin, length, amount);
+      for (Cycle t = 0; t < period; ++t) REQUIRE(profile.value(t) == cells[t]);
+    }
+  }
+}
