@@ -415,8 +415,8 @@ twill_result twill_program_trace(const twill_program* program, const twill_probl
 /* The program as the source text of a kernel, in *report: `to` is "gluon", "cuda" (C++),
  * "tilelang" or "ttgir-ws" (TTGIR with partitions). `for_trips` is -1, or of ttgir-ws a number of
  * iterations for which alone the text is. "gluon-persistent" and "ttgir-ws-persistent" have one
- * program a multiprocessor, which does block after block. TWILL_REFUSED where the judge refuses the program or
- * there is no text of it; the report's error text says why. */
+ * program a multiprocessor, which does block after block. TWILL_REFUSED where the judge refuses the
+ * program or there is no text of it; the report's error text says why. */
 twill_result twill_program_emit(const twill_program* program, const char* to, int for_trips,
                                 twill_report** report);
 /* As `twill emit`: the best schedule of a workload, and others where its program cannot be emitted
