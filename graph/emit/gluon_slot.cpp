@@ -106,7 +106,7 @@ void SlotPrinter::age_variables(int depth, int op) {
 /// and copies it between the instructions, where those before are in flight: ptxas would put in a
 /// wait (C7517).
 bool SlotPrinter::begins_unseen(int op) const {
-  constexpr int kRowsOfWgmma = 64;
+  constexpr std::int64_t kRowsOfWgmma = 64;
   if (!wgmma(op) || legal_.by_warps[at(op)]) return false;
   const Value& value = m_.values[at(plan_.links.result[at(op)])];
   if (value.type != "f32" || value.operands.size() != 3 || value.shape.size() != 2 ||
