@@ -184,9 +184,7 @@ void print_text(const RunFlags& flags, const program::Program& program,
         std::cout << ": " << c.wrong - c.unbounded << " of " << c.compared << " numbers are wrong";
       if (c.unbounded > 0)
         std::cout << ": of " << c.unbounded << " of " << c.compared
-                  << " nothing is known: an error within its bound decides, or the range of a type "
-                     "may be "
-                     "left";
+                  << " nothing is known: an error decides, or a number may leave its type";
       if (c.no_number > 0)
         std::cout << ", " << c.no_number << " of " << c.compared << " are no numbers in the "
                   << (module ? "module" : "loop") << " either";
