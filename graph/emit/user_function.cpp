@@ -221,6 +221,18 @@ std::string element_text(const Plan& plan, const Index& index, const ElementName
   return text_of(plan, in_iteration(index, names.iteration), &names);
 }
 
+namespace {
+
+/// The first op that loads or stores a tensor's tiles. (The tensor of an unknown place has no name
+/// that its user knows.)
+std::string mover(const meaning::Meaning& meaning, int tensor) {
+  for (const meaning::Value& value : meaning.values)
+    if (value.tensor == tensor) return value.id;
+  return meaning.tensors[at(tensor)].name;
+}
+
+}  // namespace
+
 std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
                                          const meaning::UserKernel& user) {
   if (!user.incomplete.empty()) return Refusal{"function", user.incomplete};
@@ -234,9 +246,9 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
       const meaning::Place& place = user.places[at(t)];
       if (place.earlier >= 0 || place.handed) continue;
       if (place.parameter < 0)
-        return Refusal{"tensors", "where the tiles of " + tensor.name +
-                                      " lie is not made of arguments, the program's place and the "
-                                      "iteration alone"};
+        return Refusal{"tensors", "where " + mover(meaning, t) +
+                                      " finds its tiles is not made of arguments, the program's "
+                                      "place and the iteration alone"};
       if (place.adds &&
           (place.added ? tensor.type != "f32" : tensor.shape.size() != 2 || tensor.type == "bf16"))
         return Refusal{"op", "vectors, or tiles of bf16, are added to what is in memory (" +
