@@ -10,6 +10,7 @@
 #include "engine/include/twill.hpp"
 #include "graph/program/derive.hpp"
 #include "graph/program/judge.hpp"
+#include "graph/program/judge_run.hpp"
 #include "tests/support/program_search.hpp"
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
@@ -317,7 +318,7 @@ TEST_CASE("sequences of runs: what the judge accepts has no fault wherever the l
 }
 
 TEST_CASE("what is right up to the window is right beyond it") {
-  int accepted = 0, refused = 0, late = 0, longest = 0;
+  int accepted = 0, refused = 0, late = 0, longest = 0, sequences = 0;
   const auto look = [&](const Program& p) {
     const auto enough = program::enough_iterations(p);
     if (!enough) return;
@@ -331,10 +332,17 @@ TEST_CASE("what is right up to the window is right beyond it") {
     }
     ++accepted;
     longest = std::max(longest, *enough);
+    const bool tiles = !program::judge_tiles(p);
+    sequences += tiles ? 1 : 0;
+    const program::judged::Common common(p);
+    std::vector<std::uint64_t> words;
     for (int n = *enough + 1; n <= 2 * *enough + 8; ++n) {
       CAPTURE(n);
       const auto more = program::judge(p, n);
       if (more) FAIL_CHECK(more->rule << ": " << more->text);
+      if (const auto cut =
+              tiles ? program::judged::check_run(common, n, words, true) : std::nullopt)
+        FAIL_CHECK("in tiles: " << cut->rule << ": " << cut->text);
     }
   };
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
@@ -358,7 +366,9 @@ TEST_CASE("what is right up to the window is right beyond it") {
     }
   }
   MESSAGE(accepted << " accepted, " << refused << " refused, " << late
-                   << " of them above n = 3; up to n = " << longest << " is enough");
+                   << " of them above n = 3; up to n = " << longest << " is enough; " << sequences
+                   << " accepted in tiles");
   CHECK(accepted > 500 / test::kShare);
   CHECK(late > 0);
+  CHECK(sequences > 300 / test::kShare);
 }
