@@ -235,8 +235,13 @@ void take_numbers(std::vector<std::vector<meaning::Bounded>>& reference, const M
       const Numbers& right = run.outputs.at(t).at(i);
       for (std::size_t k = 0; k < one.value.data.size(); ++k) {
         const double x = right.data.at(k);
-        // (Where the meaning's number is another one, its bound is not for this.)
-        if (std::isfinite(x)) one.error.data[k] += kDoubleLoss * std::abs(x);
+        double& error = one.error.data[k];
+        // Where an error decides (a jump, a choice), the module may be on the other side, and an
+        // execution as far from the meaning as the module is. (A number that the bound does not
+        // allow is another one: the bound is not for this.)
+        const double away = std::abs(x - one.value.data[k]);
+        if (std::isfinite(x)) error += kDoubleLoss * std::abs(x);
+        if (away <= error) error += away;
         one.value.data[k] = x;
       }
     }

@@ -244,3 +244,15 @@ TEST_CASE("a tile's place that is computed in 64 bits and cut to 32") {
   CHECK(made.text.find("gl.cast(gl.cast(") != std::string::npos);
   CHECK(made.text.find(" + 4294967296, gl.int32)") != std::string::npos);
 }
+
+TEST_CASE("the module's numbers: where the bound allows them an execution may be on either side") {
+  std::vector<std::vector<meaning::Bounded>> all(1);
+  all[0].push_back({{{3}, {2, 2, 2}}, {{3}, {1, 1, 0}}, {}});
+  ModuleRun run;
+  run.outputs = {{{{3}, {3, 5, 2}}}};
+  take_numbers(all, run);
+  CHECK(all[0][0].value.data == std::vector<double>{3, 5, 2});
+  CHECK(all[0][0].error.data[0] == doctest::Approx(2));  // an execution at 1 is right
+  CHECK(all[0][0].error.data[1] == doctest::Approx(1));  // another number: a misreading shows
+  CHECK(all[0][0].error.data[2] < 1e-9);
+}
