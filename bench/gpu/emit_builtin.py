@@ -15,9 +15,10 @@ import variants  # noqa: E402
 KERNELS = ["fmha-forward", "hopper-fwd-plain", "hopper-fwd-sub2-m128", "gemm", "hopper-gqa", "hopper-mla", "hopper-mlp",
            "hopper-retnet", "hopper-deltanet", "hopper-gla", "hopper-grouped-gemm", "hopper-layer-norm", "hopper-bwd",
            "hopper-bwd-q64", "hopper-fwd-sub2+causal", "hopper-fwd-sub2+d64", "hopper-fwd-sub2+bf16"]
-# Schedules of the same I, and waits that keep their order: what a replay in time tells apart.
+# Schedules of the same I, and waits that keep their order: what a replay in time tells apart. Programs that do block after block.
 OTHERWISE = [("fmha-forward", "turns", ["--turns"]), ("fmha-forward", "crossings", ["--goals", "crossings"]),
              ("hopper-gqa", "crossings", ["--goals", "crossings"])]
+OTHERWISE += [(one, "persistent", ["--persistent"]) for one in ("fmha-forward", "gemm", "hopper-bwd")]  # (in Gluon alone)
 
 
 def main():
@@ -25,7 +26,7 @@ def main():
     written = 0
     for kernel, name, given in [(one, one, []) for one in KERNELS] + [(one, f"{one}+{what}", given) for one, what, given in OTHERWISE]:
         source, machine = variants.source(twill, f"{kernel}:hopper", folder)
-        for language, ending in (("gluon", "py"), ("cuda", "cu")):
+        for language, ending in (("gluon", "py"), ("cuda", "cu"))[:1 if "--persistent" in given else 2]:
             out = os.path.join(folder, name.replace("+", "-") + "." + ending)
             done = subprocess.run([twill, "emit", source, "--machine", machine, "--to", language, "--quiet", "-o", out, *given],
                                   capture_output=True, text=True)

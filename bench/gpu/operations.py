@@ -7,10 +7,10 @@ def product(rows, columns, depth):
 
 ATTENTION = 2 * product(128, 128, 128)
 OF_AN_ITERATION = {
-    "fmha-forward": ATTENTION, "fmha-forward-turns": ATTENTION, "fmha-forward-crossings": ATTENTION,
+    "fmha-forward": ATTENTION, "fmha-forward-turns": ATTENTION, "fmha-forward-crossings": ATTENTION, "fmha-forward-persistent": ATTENTION,
     "hopper-fwd-plain": ATTENTION, "hopper-fwd-sub2-causal": ATTENTION, "hopper-fwd-sub2-bf16": ATTENTION,
     "hopper-fwd-sub2-d64": 2 * product(128, 128, 64), "hopper-fwd-sub2-m128": 2 * product(256, 128, 128),
-    "gemm": product(128, 128, 64), "hopper-gqa": 2 * product(64, 128, 128), "hopper-gqa-crossings": 2 * product(64, 128, 128),
+    "gemm": product(128, 128, 64), "gemm-persistent": product(128, 128, 64), "hopper-bwd-persistent": 5 * product(128, 64, 128), "hopper-gqa": 2 * product(64, 128, 128), "hopper-gqa-crossings": 2 * product(64, 128, 128),
     "hopper-mla": product(64, 64, 576) + product(64, 512, 64), "hopper-mlp": 3 * product(128, 64, 128),
     "hopper-bwd": 5 * product(128, 64, 128), "hopper-bwd-q64": 5 * product(128, 64, 128),
     "hopper-grouped-gemm": product(128, 128, 128),

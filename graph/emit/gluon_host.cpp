@@ -70,7 +70,7 @@ constexpr const char* kGrid = R"(    if batch * blocks[0] * blocks[1] > 0:
 // Where a program does tile after tile.
 constexpr const char* kPersistentGrid = R"(    tiles = batch * blocks[0] * blocks[1]
     if tiles > 0:
-        programs = min(tiles, torch.cuda.get_device_properties(first.device).multi_processor_count)
+        programs = min(tiles, PROGRAMS or torch.cuda.get_device_properties(first.device).multi_processor_count)
         kernel[(programs,)](*arguments, n, blocks[0], blocks[1], tiles, n if n < DEPTH else -1, num_warps=WARPS)
 )";
 
@@ -174,7 +174,7 @@ class HostPrinter {
     text_ += launch();
     function();
     reference();
-    text_ += kCheck;
+    text_ += check();
     return std::move(text_);
   }
 
@@ -195,6 +195,19 @@ class HostPrinter {
                     [](const meaning::Tensor& one) { return one.type == "f8"; }))
       text.replace(text.find(same), same.size(),
                    R"(getattr(gl, {"float8_e4m3fn": "float8e4nv"}.get(kind, kind)))");
+    return text;
+  }
+
+  /// Of programs that do block after block there are fewer than blocks while they are checked.
+  std::string check() const {
+    std::string text = kCheck;
+    if (!plan_.persistent) return text;
+    const auto before = [&](const std::string& here, const std::string& added) {
+      text.insert(text.find(here), added);
+    };
+    before("    wrong = False\n    for n in (0, 1",
+           "    global PROGRAMS\n    PROGRAMS = 3  # each does several blocks\n");
+    before("        inputs = random_inputs((64,)", "        PROGRAMS = None\n");
     return text;
   }
 
@@ -235,6 +248,7 @@ class HostPrinter {
     line(0, "OUTPUTS = [" + outputs + "]");
     line(0, "ADDED = [" + added + "]  # to whose tiles several programs of the grid add");
     line(0, "BLOCKS = {" + blocks + "}  # tiles of the bulk copies");
+    if (plan_.persistent) line(0, "PROGRAMS = None  # of the grid; None = one a multiprocessor");
     line(0, "WARPS = " + std::to_string(plan_.launch.first.warps) + "  # of the default partition");
     line(0, "CAPABILITY = " + std::string(plan_.legal.target == Target::hopper ? "9" : "10"));
     line(0, "");
