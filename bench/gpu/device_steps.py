@@ -102,9 +102,9 @@ def emitted_times(options):
         "[ -n \"$ran\" ] || exit 77; [ -z \"$failed\" ]"))
 
 
-TIMED = ("fmha-forward", "fmha-forward-turns", "fmha-forward-persistent", "hopper-fwd-plain",
-         "hopper-fwd-sub2-m128", "hopper-fwd-sub2-d64", "hopper-bwd", "hopper-bwd-q64", "gemm", "gemm-persistent",
-         "hopper-gqa", "hopper-mla", "hopper-mlp", "hopper-grouped-gemm")
+TIMED = ("fmha-forward", "fmha-forward-turns", "fmha-forward-crossings", "fmha-forward-persistent", "hopper-fwd-plain",
+         "hopper-fwd-sub2-m128", "hopper-bwd", "hopper-bwd-q64", "gemm", "gemm-persistent",
+         "hopper-gqa", "hopper-mla", "hopper-mlp", "hopper-grouped-gemm", "hopper-fwd-sub2-d64")
 
 
 def first(options):
