@@ -16,6 +16,25 @@ using namespace twill;
 using meaning::Numbers;
 using meaning::TensorTiles;
 
+namespace {
+
+/// All values of a meaning without a past, step by step in their types.
+std::vector<Numbers> executed(const meaning::Meaning& m, const TensorTiles& inputs) {
+  std::vector<Numbers> made;
+  for (const meaning::Value& value : m.values) {
+    std::vector<Numbers> of;
+    for (const meaning::Operand& one : value.operands)
+      of.push_back(one.value < 0 ? Numbers{{}, {one.number}}
+                                 : made[static_cast<std::size_t>(one.value)]);
+    made.push_back(value.function == meaning::Function::load
+                       ? inputs[static_cast<std::size_t>(value.tensor)][0]
+                       : meaning::evaluate(value, of, 0));
+  }
+  return made;
+}
+
+}  // namespace
+
 TEST_CASE("running sums: of a vector, down columns, along rows") {
   const Numbers matrix{{2, 3}, {1, 2, 3, 4, 5, 6}};
   meaning::Value value;
@@ -147,16 +166,7 @@ TEST_CASE("steps and choices: an execution is as near as is said, and somewhere 
     if (k % 8 < 2) inputs[1][0].data[k] = static_cast<float>(3 * x + (k % 4 == 0 ? 1e-4 : -1e-4));
   }
   const auto all = meaning::reference(m, 1, inputs);
-  std::vector<Numbers> made;
-  for (const meaning::Value& value : m.values) {
-    std::vector<Numbers> of;
-    for (const meaning::Operand& one : value.operands)
-      of.push_back(one.value < 0 ? Numbers{{}, {one.number}}
-                                 : made[static_cast<std::size_t>(one.value)]);
-    made.push_back(value.function == Function::load
-                       ? inputs[static_cast<std::size_t>(value.tensor)][0]
-                       : meaning::evaluate(value, of, 0));
-  }
+  const std::vector<Numbers> made = executed(m, inputs);
   for (std::size_t t = 3; t < 8; ++t) {
     int off = 0, sure = 0;
     for (std::size_t k = 0; k < kCount; ++k) {
@@ -218,15 +228,7 @@ TEST_CASE("what is too large for its type: its inverse is near 0, and in eight b
     in.data.push_back(static_cast<float>(static_cast<double>(k) / 12 - 20.03));
   const TensorTiles inputs = {{in}, {}, {}, {}, {}};
   const auto all = meaning::reference(m, 1, inputs);
-  // Step by step in the types.
-  std::vector<Numbers> made;
-  for (const meaning::Value& value : m.values) {
-    std::vector<Numbers> of;
-    for (const meaning::Operand& one : value.operands)
-      of.push_back(one.value < 0 ? Numbers{{}, {one.number}}
-                                 : made[static_cast<std::size_t>(one.value)]);
-    made.push_back(value.function == Function::load ? in : meaning::evaluate(value, of, 0));
-  }
+  const std::vector<Numbers> made = executed(m, inputs);
   int beyond = 0, clamped = 0;
   for (std::size_t k = 0; k < kCount; ++k) {
     for (const std::size_t t : {1, 2, 4}) {
