@@ -114,11 +114,11 @@ class LoopPrinter {
 
   std::vector<std::string> used(const SlotText& slot) const {
     std::vector<std::string> all;
-    for (const std::string& one : arguments_)
-      if ((slot.used.contains(one) && !plan_.persistent) ||
-          (((plan_.user != nullptr && is_constant(one)) || plan_.tiles()) &&
-           mentions(slot.body, one)))
+    for (const std::string& one : arguments_) {
+      const bool said = plan_.tiles() || (plan_.user != nullptr && is_constant(one));
+      if ((!plan_.tiles() && slot.used.contains(one)) || (said && mentions(slot.body, one)))
         all.push_back(one);
+    }
     return all;
   }
 

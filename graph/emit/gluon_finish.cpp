@@ -59,11 +59,10 @@ void SlotPrinter::end_of_tile() {
   const auto& done = plan_.done_needed;
   if (!finishers.contains(slot_) || std::find(done.begin(), done.end(), true) == done.end()) return;
   const bool first_of_them = slot_ == *finishers.begin();
-  if (!plan_.tile_read.empty() && first_of_them)
-    line(1, "mbarrier.wait(" + use(plan_.tile_read) + ", " + turn_parity() +
-                ")  # the others have read what begins anew");
-  if (!plan_.tile_read.empty() && !first_of_them)
-    line(1, "mbarrier.arrive(" + use(plan_.tile_read) + ", count=1)");
+  if (!plan_.tile_read.empty())
+    line(1, first_of_them ? "mbarrier.wait(" + use(plan_.tile_read) + ", " + turn_parity() +
+                                ")  # the others have read what begins anew"
+                          : "mbarrier.arrive(" + use(plan_.tile_read) + ", count=1)");
   if (first_of_them)
     for (const int s : plan_.restored) {
       const int value = plan_.links.result[at(writer(s))];

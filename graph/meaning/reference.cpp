@@ -470,6 +470,7 @@ class Interpreter {
   static Near stepped(const Near& a, const Step& step) {
     const double x = step(a.x);
     if (a.e == 0) return {x, 0};
+    if (!std::isfinite(x)) return {x, std::isinf(x) && std::isfinite(a.e) ? 0 : kEndless};
     return {x, std::max(x - step(a.x - a.e), step(a.x + a.e) - x)};
   }
   /// One of two, of which errors decide which it is.

@@ -34,9 +34,9 @@
 //
 // So what is judged lies in windows of P + S iterations. In a run of n > P + S none has both ends
 // of the loop in it. What a window has in it is the same from each iteration on, but for which
-// copies of two storages of different depths meet: that repeats after C iterations, the common
-// multiple of the two (C = 1 where nothing is shared: copies of one storage meet by the difference
-// of their iterations). So a program of n > P + S + C iterations has only windows that one of n - C
+// copies of two storages meet: that repeats after C iterations, the common multiple of their depths
+// (C = 1 where nothing is shared: copies of one storage meet by the difference of their
+// iterations). So a program of n > P + S + C iterations has only windows that one of n - C
 // iterations has, too.
 //
 // Sequences of runs (judge_tiles). Where tiles end, slots drain: which of two instances of a slot

@@ -39,8 +39,8 @@ std::variant<ModuleRun, NotInterpreted> run_module(const LoweredModule& lowered,
                                                    const meaning::Launch& launch, int n,
                                                    std::uint64_t seed);
 
-/// `reference` (meaning::reference() of the same inputs) with the module's numbers in the place of
-/// its own: errors are still bounded as the meaning's steps bound them.
+/// `reference` (meaning::reference() of the same inputs) gets the module's numbers in the place of
+/// its own. Where a bound allows the module's number it grows by the distance of the two.
 void take_numbers(std::vector<std::vector<meaning::Bounded>>& reference, const ModuleRun& run);
 
 }  // namespace twill::ttgir

@@ -15,12 +15,12 @@ import stand_in
 
 stand_in.NAN_DROPPED = True
 
-CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "allowed", "masked-attention", "weights-unsigned", "taps", "alibi") for machine in ("hopper", "blackwell")]
+CASES = [f"{name}-{machine}" for name in ("nearest", "best-expert", "clamped", "bounded", "allowed", "masked-attention", "weights-unsigned", "taps", "alibi-forward") for machine in ("hopper", "blackwell")]
 # Vectors of 64 and 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest", 4), ("clamped", 8), ("bounded", 8), ("allowed", 8), ("taps", 4)) for machine in ("hopper", "blackwell")})
 # Three warpgroups of 128 registers a thread; a tile of P beside its mask.
-# Of alibi on Blackwell each slot has 8 registers beside its tiles, since no launch has more (KernelSearch::try_for_limits).
-pointers.SPILLS.update({"masked-attention-hopper": 32, "masked-attention-blackwell": 80, "alibi-blackwell": 8})
+# Of alibi-forward on Blackwell each slot has 8 registers beside its tiles, since no launch has more (KernelSearch::try_for_limits).
+pointers.SPILLS.update({"masked-attention-hopper": 32, "masked-attention-blackwell": 80, "alibi-forward-blackwell": 8})
 # What the loading slot tells of z's store it tells behind y's store of the iteration before.
 # In the loop masked attention's waits for new_54 two iterations ahead say that P and its factor are there; behind it none of those is left.
 IMPLIED = {"clamped-hopper": 1, "allowed-hopper": 1, "allowed-blackwell": 2, "bounded-hopper": 1, "bounded-blackwell": 2, "masked-attention-hopper": 2}
@@ -197,8 +197,8 @@ class Taps:
         yield off(self.y, y / (1 + np.exp(-y)))
 
 
-class Alibi:
-    """alibi(q, k, v, slopes, o, n, scale): causal, of two heads; the last block of keys is ragged."""
+class AlibiForward:
+    """alibi_forward(q, k, v, slopes, o, n, scale): causal, of two heads; the last block of keys is ragged."""
 
     def make(self, n, random):
         self.n, self.grid = max(0, 64 * n - 9), (max(1, -(-n // 2)), 2)
@@ -220,7 +220,7 @@ class Alibi:
             yield off(self.o[head], p / p.sum(axis=1, keepdims=True) @ self.v[head].astype(np.float64))
 
 
-around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "bounded": Bounded, "allowed": Allowed, "masked-attention": MaskedAttention, "weights-unsigned": WeightsUnsigned, "taps": Taps, "alibi": Alibi})
+around.ORACLES.update({"nearest": Nearest, "best-expert": BestExpert, "clamped": Clamped, "bounded": Bounded, "allowed": Allowed, "masked-attention": MaskedAttention, "weights-unsigned": WeightsUnsigned, "taps": Taps, "alibi-forward": AlibiForward})
 
 
 def main():

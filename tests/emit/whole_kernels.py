@@ -4,11 +4,15 @@ as numbers and back, clamps, what is no number, inequality, numbers of one, two 
     VENV/bin/python tests/emit/whole_kernels.py FOLDER
 
 writes them anew for cuda:90 and cuda:100, up to where Triton would set stages. emit_whole_test.py executes what is written of them."""
+import os
 import sys
 
 import own_kernels
 import triton
 import triton.language as tl
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "strangers", "own"))
+import kernels  # noqa: E402
 
 
 @triton.jit
@@ -131,34 +135,6 @@ def taps(x_ptr, w_ptr, first_ptr, y_ptr, steps, D: tl.constexpr):
         a, b, c = b, c, x
 
 
-@triton.jit
-def alibi(q_ptr, k_ptr, v_ptr, slopes_ptr, o_ptr, n, scale, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
-    """Causal attention of several heads, each of which likes what is far away less by a slope of its own; the last rows may be missing.
-    On Blackwell its slots together want more registers than a launch has."""
-    start, head = tl.program_id(0) * M, tl.program_id(1)
-    base = head * n * D
-    rows, d = start + tl.arange(0, M), tl.arange(0, D)
-    slope = tl.load(slopes_ptr + head)
-    q = tl.load(q_ptr + base + rows[:, None] * D + d[None, :], mask=rows[:, None] < n, other=0.0)
-    m = tl.full([M], -1.0e30, tl.float32)
-    l = tl.full([M], 0.0, tl.float32)
-    acc = tl.zeros([M, D], tl.float32)
-    for begin in range(0, tl.minimum(start + M, n), N):
-        c = begin + tl.arange(0, N)
-        k = tl.load(k_ptr + base + c[None, :] * D + d[:, None], mask=c[None, :] < n, other=0.0)
-        s = tl.dot(q, k) * scale - slope * (rows[:, None] - c[None, :]).to(tl.float32)
-        s = tl.where((rows[:, None] >= c[None, :]) & (c[None, :] < n), s, -1.0e30)
-        new = tl.maximum(m, tl.max(s, 1))
-        p = tl.exp2((s - new[:, None]) * 1.44269504)
-        a = tl.exp2((m - new) * 1.44269504)
-        l = l * a + tl.sum(p, 1)
-        v = tl.load(v_ptr + base + c[:, None] * D + d[None, :], mask=c[:, None] < n, other=0.0)
-        acc = acc * a[:, None]
-        acc += tl.dot(p.to(tl.float16), v)
-        m = new
-    tl.store(o_ptr + base + rows[:, None] * D + d[None, :], (acc / l[:, None]).to(tl.float16), mask=rows[:, None] < n)
-
-
 CASES = [  # kernel, its signature, its constants
     (nearest, "x_ptr=*fp16:16, centre_ptr=*fp16:16, norm_ptr=*fp32:16, index_ptr=*i32:16, best_ptr=*fp32:16, centres=i32:16",
      dict(M=128, N=64, D=64)),
@@ -170,7 +146,7 @@ CASES = [  # kernel, its signature, its constants
      dict(M=128, N=64, D=64)),
     (weights_unsigned, "x_ptr=*fp16:16, w_ptr=*i8:16, y_ptr=*fp16:16, K=i32:16, N=i32:16", dict(M=64, BLOCK_N=64, BLOCK_K=64)),
     (taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
-    (alibi, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, slopes_ptr=*fp32:16, o_ptr=*fp16:16, n=i32, scale=fp32", dict(M=128, N=64, D=64)),
+    (kernels.alibi_forward, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, slopes_ptr=*fp32:16, o_ptr=*fp16:16, n=i32, scale=fp32", dict(M=128, N=64, D=64)),
 ]
 
 
