@@ -96,9 +96,9 @@ ProgramSource source_to_write(MakeFlags& make, bool persistent) {
     source = load_source(make);
   }
   if (persistent && !source.modules.empty())
-    throw InputError("command line", "--persistent", "true",
-                     "is for kernels that Twill writes whole; the function of a module keeps the "
-                     "loops that it has");
+    throw InputError(
+        "command line", "--persistent", "true",
+        "is for kernels that Twill writes whole; a module's function keeps its own loops");
   for (const ProgramSource& one : source.sequence) warn(one, make.quiet);
   if (source.sequence.empty()) warn(source, make.quiet);
   return source;

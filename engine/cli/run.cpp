@@ -41,7 +41,7 @@ struct RunFlags {
   int orders = 3;
   bool json = false;
   TimeFlags time;
-  /// Inputs that have been tried: with them an error within its bound decides what a result is.
+  /// So many seeds were tried before: with their inputs some result is not known.
   std::uint64_t passed_over = 0;
 
   /// Of the inputs and of the orders; without those that are passed over that of the solver, too.

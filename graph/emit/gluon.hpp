@@ -27,8 +27,8 @@ struct EmitOptions {
   /// The function that the meaning was read from: the kernel gets its name and parameters, and its
   /// arithmetic of places. Else tensors lie as their axes say (axes.hpp).
   const meaning::UserKernel* user = nullptr;
-  /// Of a kernel file's kernel: a program a multiprocessor, which does block after block. (A user's
-  /// own function keeps the loops that it has.)
+  /// Of a kernel file's kernel: each multiprocessor has one program, which does block after block.
+  /// (A user's own function keeps the loops that it has.)
   bool persistent = false;
   /// Must the launch fit as Triton lays it out (limits.hpp)? Else the back end checks its own.
   bool as_triton = true;

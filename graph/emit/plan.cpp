@@ -398,9 +398,10 @@ class Planner {
 
   // ---- tiles
 
-  /// What the next tile writes over is free when the first finisher has waited for all slots that
-  /// made it, read it, and, where a tile begins with initial values in memory, written those: when
-  /// the other finishers have read it, too.
+  /// Finishers are the slots that do what follows the loop. The first one waits for all slots that
+  /// made results, and reads them. Then what the next tile writes over is free. Where a tile begins
+  /// with initial values in memory, the first finisher writes those, too: when the others have read
+  /// what lies there (tile_read).
   std::optional<Refusal> between_tiles() {
     if (!plan_.tiles()) return std::nullopt;
     plan_.resident_free = names_.make("resident_free", "barrier");

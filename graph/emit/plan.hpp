@@ -93,8 +93,8 @@ struct Plan {
   // Where there are tiles:
   std::string resident_free;  ///< barrier: all have read what was loaded before the loop
   std::string tile_free;      ///< barrier: what follows the loop has read what the loop made
-  /// Barrier: all but the first of those that do it have; it writes what begins anew. "" = there is
-  /// one alone, or nothing begins anew.
+  /// Barrier: all finishers but the first have read what the loop made, and the first may write
+  /// initial values there. "" = there is one finisher, or no such value.
   std::string tile_read;
   std::vector<int> restored;  ///< storages whose initial values the first finisher writes anew
   int resident_slot = -1;     ///< that loads the tiles from before the loop
@@ -209,8 +209,8 @@ struct Plan {
   std::set<int> used_behind(int value) const;
   /// Slots with an op that reads a tile from before the loop.
   std::set<int> resident_readers() const;
-  /// Those, and the slots whose results leave through the buffers of such tiles: the next ones are
-  /// loaded when all of them have told that they are done.
+  /// Those, and the slots whose results leave through the buffers of such tiles. When all of them
+  /// have said that they are done, the next tile's are loaded.
   std::set<int> resident_users() const;
   /// Values of the loop that a value after it uses, through others after it.
   void final_values(int value, std::set<int>& all) const;

@@ -13,9 +13,9 @@ struct KernelNumber {
   std::string name, value, comment;
 };
 
-/// A slot's code once for each `tile` of `range` ("0, tiles, 1"). Of the numbers, which may be
-/// others in each tile, those that it names; `first` iterations and `turn` tiles before are counted
-/// where it names them.
+/// A slot's code once for each `tile` of `range`, which is text as in "0, tiles, 1". Before it stand
+/// those of the numbers that it names. `first` (iterations of the tiles before) and `turn` (tiles
+/// before) are counted where it names them.
 std::string tile_loop(const std::string& range, const std::vector<KernelNumber>& numbers,
                       const std::string& body);
 
@@ -26,8 +26,7 @@ std::vector<KernelNumber> block_places(const Plan& plan);
 /// The same where the program does tile after tile (EmitOptions::persistent).
 std::string persistent_loop(const Plan& plan, const std::string& body);
 
-/// What such a kernel is called with beside others: how many blocks there are along both axes and
-/// in all.
+/// Arguments of such a kernel: how many blocks there are along both axes, and in all.
 inline const char* const kBlockCounts[] = {"blocks_0", "blocks_1", "tile_count"};
 
 }  // namespace twill::emit

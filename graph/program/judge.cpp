@@ -15,8 +15,8 @@
 // for an op of a later period (enough_iterations() refuses others). Then all arcs go from a period
 // to the same or a later one, and whether x happens before y depends on the instances between the
 // periods of the two alone. With S stages these are of iterations from period(x) - S + 1 to
-// period(y): which of them exist is all that an end of the loop can change. Let pairs of instances
-// at most P periods apart be near. It is enough to look at near ones:
+// period(y): which of them exist is all that an end of the loop can change. Two instances are near
+// if they are at most P periods apart. It is enough to look at near ones:
 //
 // (1) Accesses A and B of one cell, B a write, further than P apart. P is so large that the write
 //     that is next in A's own copy is near A, and ordered after it. So is the next one after that,
@@ -122,7 +122,7 @@ std::optional<std::int64_t> wait_window(const Program& program) {
       const std::int64_t apart = std::int64_t{program.ops[index(wait.before)].stage} + wait.offset -
                                  program.ops[index(op)].stage;
       if (apart < 0) return std::nullopt;
-      // (Which of the phases of the same barrier is further than |offset| away.)
+      // (The furthest phase of this barrier that the same op's other waits do not cover.)
       const std::int64_t offset = wait.offset, phases = std::max(event.phases, 1);
       const std::int64_t far = (phases - 1 + std::abs(offset)) / phases * phases;
       const std::int64_t next = std::max(phases, far);
