@@ -13,9 +13,9 @@ struct KernelNumber {
   std::string name, value, comment;
 };
 
-/// A slot's code once for each `tile` of `range`, which is text as in "0, tiles, 1". Before it stand
-/// those of the numbers that it names. `first` (iterations of the tiles before) and `turn` (tiles
-/// before) are counted where it names them.
+/// A slot's code once for each `tile` of `range`, which is text as in "0, tiles, 1". Before it
+/// stand those of the numbers that it names. `first` (iterations of the tiles before) and `turn`
+/// (tiles before) are counted where it names them.
 std::string tile_loop(const std::string& range, const std::vector<KernelNumber>& numbers,
                       const std::string& body);
 
