@@ -98,8 +98,9 @@ int registers_of(const emit::Launch& launch) {
 
 }  // namespace
 
-// The slots of alibi-forward on Blackwell want more registers than a launch has on its best schedule, and
-// where goals are asked for no other one is tried: the text comes from the last way alone.
+// The slots of alibi-forward on Blackwell want more registers than a launch has on its best
+// schedule, and where goals are asked for no other one is tried: the text comes from the last way
+// alone.
 TEST_CASE("where no schedule has registers for all slots, each gets fewer beside its tiles") {
   const std::string file = TWILL_TEST_DATA "/ttgir/alibi-forward-blackwell.ttgir";
   const ProgramSource source = program_source(read_triton(read_file(file), file, {}));
