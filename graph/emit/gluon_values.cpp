@@ -304,27 +304,35 @@ Layout ValuePrinter::layout_of(int value, int steps) const {
           from.rows == one.shape[0])
         return {Layout::of_rows, from.rows, from.columns};
     }
-  if (const Layout used = used_with(value, 0); used.kind != Layout::none) return used;
+  if (const Layout used = used_with(value); used.kind != Layout::none) return used;
   for (const Value& other : m.values)
     if (other.shape.size() == 2 && other.shape[0] == one.shape[0] && other.type == "f32")
       return {Layout::of_rows, other.shape[0], other.shape[1]};
   return {Layout::alone, one.shape[0], 1};
 }
 
-Layout ValuePrinter::used_with(int value, int steps) const {
+Layout ValuePrinter::used_with(int value) const {
   const meaning::Meaning& m = *plan_.meaning;
-  for (int u = m.loop_begin; u < static_cast<int>(m.values.size()); ++u) {
-    const Value& user = m.values[at(u)];
-    for (const Operand& operand : user.operands) {
-      if (operand.value != value || user.tensor >= 0) continue;
-      const std::int64_t length = m.values[at(value)].shape[0];
-      if (user.shape.size() == 2 && operand.along_columns && user.shape[1] == length)
-        return {Layout::of_columns, user.shape[0], user.shape[1]};
-      if (user.shape.size() == 2 && !operand.along_columns && user.shape[0] == length)
-        return {Layout::of_rows, user.shape[0], user.shape[1]};
-      if (user.shape.size() == 1 && u > value && steps < kMostSteps)
-        if (const Layout next = used_with(u, steps + 1); next.kind != Layout::none) return next;
+  // Vectors that are made of it, each once, the last found first.
+  std::vector<int> open = {value};
+  std::set<int> seen = {value};
+  while (!open.empty()) {
+    const int one = open.back();
+    open.pop_back();
+    const std::int64_t length = m.values[at(one)].shape[0];
+    std::vector<int> vectors;
+    for (int u = m.loop_begin; u < static_cast<int>(m.values.size()); ++u) {
+      const Value& user = m.values[at(u)];
+      for (const Operand& operand : user.operands) {
+        if (operand.value != one || user.tensor >= 0) continue;
+        if (user.shape.size() == 2 && operand.along_columns && user.shape[1] == length)
+          return {Layout::of_columns, user.shape[0], user.shape[1]};
+        if (user.shape.size() == 2 && !operand.along_columns && user.shape[0] == length)
+          return {Layout::of_rows, user.shape[0], user.shape[1]};
+        if (user.shape.size() == 1 && u > one && seen.insert(u).second) vectors.push_back(u);
+      }
     }
+    open.insert(open.end(), vectors.rbegin(), vectors.rend());
   }
   return {};
 }

@@ -100,7 +100,7 @@ class ValuePrinter {
   /// (gluon_warp_products.cpp).
   Layout as_right_factor(int value) const;
   /// Of a vector: the tile, row by row or column by column, that it is first used with.
-  Layout used_with(int value, int steps) const;
+  Layout used_with(int value) const;
   /// A tile or vector of one number, which is text.
   std::string repeated(const std::string& number, const meaning::Value& of,
                        const Layout& layout) const;

@@ -251,12 +251,19 @@ int Plan::kept_in_memory(int op) const {
 }
 
 void Plan::final_values(int value, std::set<int>& all) const {
-  for (const Operand& one : meaning->values[at(value)].operands) {
-    if (one.value < 0 || one.value < meaning->loop_begin) continue;
-    if (meaning->in_loop(one.value))
-      all.insert(one.value);
-    else
-      final_values(one.value, all);
+  // (Each value once: results are used many times.)
+  std::vector<int> open = {value};
+  std::set<int> seen = {value};
+  while (!open.empty()) {
+    const int reader = open.back();
+    open.pop_back();
+    for (const Operand& one : meaning->values[at(reader)].operands) {
+      if (one.value < 0 || one.value < meaning->loop_begin) continue;
+      if (meaning->in_loop(one.value))
+        all.insert(one.value);
+      else if (seen.insert(one.value).second)
+        open.push_back(one.value);
+    }
   }
 }
 

@@ -18,6 +18,7 @@ using meaning::Index;
 
 constexpr int kPointed = 32;         // bits of a number behind a pointer, until it is known
 constexpr int kMostIndexSteps = 64;  // from an integer to what it is made of
+constexpr int kMostIndexParts = 2'000;
 constexpr std::size_t kLowerBound = 0, kUpperBound = 1, kStep = 2;  // of scf.for
 
 Index sum(Index a, Index b) {
@@ -79,7 +80,7 @@ int IndexValues::argument(int value) const {
 }
 
 std::optional<Index> IndexValues::of(int value, int depth, bool wide) const {
-  if (depth > kMostIndexSteps) return std::nullopt;
+  if (depth > kMostIndexSteps || ++parts_ > kMostIndexParts) return std::nullopt;
   const Type* type = m_.type_of(value);
   if (type == nullptr || type->kind != TypeKind::scalar || type->is_pointer()) return std::nullopt;
   if (const auto number = constant_integer(m_, value)) return Index::make(Index::number, *number);
@@ -228,7 +229,7 @@ std::optional<Index> IndexValues::trips() const {
 }
 
 std::optional<IndexValues::Affine> IndexValues::tile(int value, int depth) const {
-  if (depth > kMostIndexSteps) return std::nullopt;
+  if (depth > kMostIndexSteps || ++parts_ > kMostIndexParts) return std::nullopt;
   const Value& v = m_.value(value);
   const Type* type = m_.type_of(value);
   if (type == nullptr || type->kind != TypeKind::tensor) return std::nullopt;
@@ -236,7 +237,7 @@ std::optional<IndexValues::Affine> IndexValues::tile(int value, int depth) const
   const Operation& op = m_.op(v.op);
   const auto inner = [&](std::size_t k) { return tile(op.operands[k], depth + 1); };
   if (op.name == "tt.splat") {
-    auto scalar = of(op.operands[0]);
+    auto scalar = of(op.operands[0], depth + 1);
     if (!scalar) return std::nullopt;
     return Affine{0, 0, std::move(*scalar)};
   }

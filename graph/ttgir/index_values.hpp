@@ -19,8 +19,11 @@ class IndexValues {
   IndexValues(const Module& module, int loop, bool handed_through = false);
 
   /// nullopt = it is not made of what an index is made of (a number from memory, another loop's
-  /// variable).
-  std::optional<meaning::Index> of(int value) const { return of(value, 0); }
+  /// variable), or of too many parts: a sum of two that are one is twice as large.
+  std::optional<meaning::Index> of(int value) const {
+    parts_ = 0;
+    return of(value, 0);
+  }
 
   /// Iterations of the loop, where its bounds are indices: those below 0 are none.
   std::optional<meaning::Index> trips() const;
@@ -31,7 +34,10 @@ class IndexValues {
     std::int64_t row = 0, column = 0;
     meaning::Index begin;
   };
-  std::optional<Affine> tile(int value) const { return tile(value, 0); }
+  std::optional<Affine> tile(int value) const {
+    parts_ = 0;
+    return tile(value, 0);
+  }
 
   /// The loop over tiles around the loop: an scf.for in the function's own block, the loop in its
   /// body, without results. nullopt = there is none, or its bounds are no indices.
@@ -60,6 +66,7 @@ class IndexValues {
   int around_ = kNone, around_body_ = kNone;  ///< the loop over tiles and its block
   mutable std::vector<meaning::LoadedNumber> loaded_;
   mutable std::vector<int> loads_;  ///< the op of each: somebody may store between two of one place
+  mutable int parts_ = 0;           ///< of the index that is asked for, until now
 };
 
 /// The first loop variable among an scf.for's operands.

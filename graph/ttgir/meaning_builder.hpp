@@ -196,7 +196,7 @@ class MeaningBuilder {
   int carried_around(int value) const;
   int handed_around(int user, int value, int copy, int dimension);
   int handed_memory(int user, int root, int copy, int dimension);
-  bool worked_on_here(int op, int depth = 0) const;
+  bool worked_on_here(int op) const;
   void hand_on();
   void hand_on_value(int op, int k, int result, int copy, int copies, int dimension);
   void hand_on_part(int k, int result, int copy, int copies, int dimension);

@@ -14,7 +14,6 @@ using meaning::Function;
 
 namespace {
 
-constexpr int kMostBehind = 1'000;  // steps from a store back to what it stores
 
 }  // namespace
 
@@ -135,24 +134,30 @@ int MeaningBuilder::handed_memory(int user, int root, int copy, int dimension) {
 }
 
 /// Is what an op behind the loop uses made of the loop's results, of memory and of what stands
-/// before the loop?
-bool MeaningBuilder::worked_on_here(int index, int depth) const {
-  if (depth > kMostBehind) return false;
+/// before the loop? (Each op once: results are used many times.)
+bool MeaningBuilder::worked_on_here(int index) const {
   const auto& ops = m_.block(m_.op(loop_).block).ops;
   const auto loop = std::find(ops.begin(), ops.end(), loop_);
-  for (const int operand : m_.op(index).operands) {
-    const int made = m_.value(operand).op;
-    if (is_tile(operand, TypeKind::memdesc) && written_behind(index, buffer(index, operand)))
-      return false;
-    if (made == kNone || made == loop_) continue;
-    if (std::find(loop, ops.end(), made) == ops.end() && branch_behind(made) == kNone)
-      continue;  // before the loop
-    const OpClass c = class_of(m_.op(made));
-    if (c == OpClass::control || !worked_on_here(made, depth + 1)) return false;
-    if (c == OpClass::mma && (split_.factor != 1 || m_.op(made).block != m_.op(loop_).block))
-      return false;
-    // (What a branch loads may be there only where it is entered.)
-    if ((c == OpClass::load || c == OpClass::copy) && branch_behind(made) != kNone) return false;
+  std::vector<int> open = {index};
+  std::set<int> seen = {index};
+  while (!open.empty()) {
+    const int user = open.back();
+    open.pop_back();
+    for (const int operand : m_.op(user).operands) {
+      const int made = m_.value(operand).op;
+      if (is_tile(operand, TypeKind::memdesc) && written_behind(user, buffer(user, operand)))
+        return false;
+      if (made == kNone || made == loop_) continue;
+      if (std::find(loop, ops.end(), made) == ops.end() && branch_behind(made) == kNone)
+        continue;  // before the loop
+      const OpClass c = class_of(m_.op(made));
+      if (c == OpClass::control) return false;
+      if (c == OpClass::mma && (split_.factor != 1 || m_.op(made).block != m_.op(loop_).block))
+        return false;
+      // (What a branch loads may be there only where it is entered.)
+      if ((c == OpClass::load || c == OpClass::copy) && branch_behind(made) != kNone) return false;
+      if (seen.insert(made).second) open.push_back(made);
+    }
   }
   return true;
 }
