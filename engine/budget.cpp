@@ -12,7 +12,9 @@ namespace twill {
 namespace {
 
 constexpr std::int64_t kLook = 10'000'000;  // nanoseconds between two looks at the process's size
-constexpr double kGivenBack = 1.75e9;       // bytes a second that a solver's destructor frees
+// Budget::kept_back_after_ where nothing is kept back: nothing ended for that, or something did.
+constexpr std::int64_t kNothing = -1, kEndedByTime = -2, kEndedByConflicts = -3;
+constexpr double kGivenBack = 1.75e9;  // bytes a second that a solver's destructor frees
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -127,13 +129,20 @@ std::int64_t Budget::conflict_limit() const {
   return std::min(conflict_limit_, std::max(after, conflict_limit_ - conflict_limit_ / kKeptBack));
 }
 
+// What has ended early has ended by a limit, whatever comes after: the reason is kept.
 void Budget::release() {
-  const std::int64_t after = kept_back_after_.exchange(-1);
-  if (after < 0 || conflicts_ < after) return;
+  const std::int64_t after = kept_back_after_;
+  if (after < 0) return;
+  kept_back_after_ = kNothing;
+  if (conflicts_ < after) return;
   const Stop reason = reason_;
-  if ((reason == Stop::conflict_limit && conflicts_ < conflict_limit_) ||
-      (reason == Stop::time_limit && elapsed() < seconds_ - giving_back()))
-    reason_ = Stop::unsaid;
+  if (reason == Stop::conflict_limit && conflicts_ < conflict_limit_)
+    kept_back_after_ = kEndedByConflicts;
+  else if (reason == Stop::time_limit && elapsed() < seconds_ - giving_back())
+    kept_back_after_ = kEndedByTime;
+  else
+    return;
+  reason_ = Stop::unsaid;
 }
 
 // Reading the process's size costs a few system calls.
@@ -173,7 +182,12 @@ void Budget::end(Stop reason) {
 }
 
 Stop Budget::reason() const {
-  return joined_ ? whole_->reason() : reason_.load();
+  if (joined_) return whole_->reason();
+  const Stop reason = reason_;
+  if (reason != Stop::unsaid) return reason;
+  const std::int64_t after = kept_back_after_;
+  if (after == kEndedByTime) return Stop::time_limit;
+  return after == kEndedByConflicts ? Stop::conflict_limit : Stop::unsaid;
 }
 
 std::int64_t Budget::conflicts_left() const {

@@ -385,6 +385,11 @@ Interval smallest_interval(const Search& search, Cycle low) {
         outcome.overflowed = at_hand.overflowed();
       });
   search.budget.release();
+  if (ladder
+          .settled()) {  // nothing has ended early, though the limit was there as the last one did
+    search.budget.keep_back(kLong);
+    search.budget.release();
+  }
   ladder.use_shorter();
   if (!ladder.settled()) return interval;
   interval.none = !interval.best;

@@ -248,8 +248,11 @@ TEST_CASE(
     CHECK(budget.conflicts_left() == 0);
     budget.release();
     CHECK_FALSE(budget.spent());
-    CHECK(budget.reason() == Stop::unsaid);
+    CHECK(budget.reason() == Stop::conflict_limit);  // of what has ended
     CHECK(budget.conflicts_left() == 100);
+    budget.keep_back(100);  // released before anybody asks, that leaves nothing to say
+    budget.release();
+    CHECK(budget.reason() == Stop::unsaid);
     spend(budget, 100);
     CHECK(budget.spent());
     budget.release();  // the limit itself stays
@@ -266,7 +269,7 @@ TEST_CASE(
       spend(budget, 1);
       CHECK(budget.spent());
       budget.release();
-      CHECK((budget.reason() == Stop::conflict_limit) == (after >= 1'600));
+      CHECK(budget.reason() == Stop::conflict_limit);
       CHECK(budget.spent() == (after >= 1'600));
     }
   }
@@ -282,7 +285,18 @@ TEST_CASE(
       CHECK(budget.reason() == Stop::time_limit);
       budget.release();
       if (budget.elapsed() < 0.199) CHECK_FALSE(budget.spent());
+      CHECK(budget.reason() == Stop::time_limit);
     }
+  }
+  SUBCASE("what has not ended goes on, and nothing is said") {
+    Budget budget({}, 0, 1'600, 0);
+    budget.keep_back(100);
+    spend(budget, 1'400);
+    CHECK_FALSE(budget.spent());
+    budget.release();
+    spend(budget, 199);
+    CHECK_FALSE(budget.spent());
+    CHECK(budget.reason() == Stop::unsaid);
   }
   SUBCASE("who stops it stops it") {
     std::stop_source stop;

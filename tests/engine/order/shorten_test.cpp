@@ -135,6 +135,7 @@ TEST_CASE("a search for I that is stopped ends with a short schedule, the same e
     CHECK_FALSE(verify(problem, *interval.best));
     // Something is left for lengths,
     CHECK_FALSE(budget.spent());
+    CHECK(budget.reason() == Stop::conflict_limit);
     CHECK(budget.conflicts_left() > kLeft / 2);
     CHECK(budget.conflicts_left() <= kLeft);
     // and it is short already: without that it has 20,000 cycles and more.
