@@ -12,7 +12,9 @@ namespace twill {
 namespace {
 
 constexpr std::int64_t kLook = 10'000'000;  // nanoseconds between two looks at the process's size
-constexpr double kGivenBack = 1.75e9;       // bytes a second that a solver's destructor frees
+// Budget::kept_back_after_ where nothing is kept back: nothing ended for that, or something did.
+constexpr std::int64_t kNothing = -1, kEndedByTime = -2, kEndedByConflicts = -3;
+constexpr double kGivenBack = 1.75e9;  // bytes a second that a solver's destructor frees
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -106,12 +108,41 @@ bool Budget::spent() {
   if (reason_.load() != Stop::unsaid) return true;
   Stop reason = Stop::unsaid;
   if (stop_.stop_requested() || (whole_ != nullptr && whole_->spent())) reason = Stop::interrupt;
-  if (seconds_ > 0 && elapsed() >= seconds_ - giving_back()) reason = Stop::time_limit;
-  if (conflict_limit_ > 0 && conflicts_ >= conflict_limit_) reason = Stop::conflict_limit;
+  const double seconds = keeps_back() ? seconds_ - seconds_ / kKeptBack : seconds_;
+  if (seconds_ > 0 && elapsed() >= seconds - giving_back()) reason = Stop::time_limit;
+  if (conflict_limit_ > 0 && conflicts_ >= conflict_limit()) reason = Stop::conflict_limit;
   if (memory_limit_ > 0 && size() > memory_limit_) reason = Stop::memory_limit;
   if (reason == Stop::unsaid) return false;
   end(reason);
   return true;
+}
+
+bool Budget::keeps_back() const {
+  const std::int64_t after = kept_back_after_;
+  return after >= 0 && conflicts_ >= after;
+}
+
+// (What is kept back from is not less than what has to be there first.)
+std::int64_t Budget::conflict_limit() const {
+  const std::int64_t after = kept_back_after_;
+  if (after < 0) return conflict_limit_;
+  return std::min(conflict_limit_, std::max(after, conflict_limit_ - conflict_limit_ / kKeptBack));
+}
+
+// What has ended early has ended by a limit, whatever comes after: the reason is kept.
+void Budget::release() {
+  const std::int64_t after = kept_back_after_;
+  if (after < 0) return;
+  kept_back_after_ = kNothing;
+  if (conflicts_ < after) return;
+  const Stop reason = reason_;
+  if (reason == Stop::conflict_limit && conflicts_ < conflict_limit_)
+    kept_back_after_ = kEndedByConflicts;
+  else if (reason == Stop::time_limit && elapsed() < seconds_ - giving_back())
+    kept_back_after_ = kEndedByTime;
+  else
+    return;
+  reason_ = Stop::unsaid;
 }
 
 // Reading the process's size costs a few system calls.
@@ -151,13 +182,18 @@ void Budget::end(Stop reason) {
 }
 
 Stop Budget::reason() const {
-  return joined_ ? whole_->reason() : reason_.load();
+  if (joined_) return whole_->reason();
+  const Stop reason = reason_;
+  if (reason != Stop::unsaid) return reason;
+  const std::int64_t after = kept_back_after_;
+  if (after == kEndedByTime) return Stop::time_limit;
+  return after == kEndedByConflicts ? Stop::conflict_limit : Stop::unsaid;
 }
 
 std::int64_t Budget::conflicts_left() const {
   if (joined_) return whole_->conflicts_left();
   if (conflict_limit_ <= 0) return -1;
-  const std::int64_t left = conflict_limit_ - conflicts_;
+  const std::int64_t left = conflict_limit() - conflicts_;
   return left > 0 ? left : 0;
 }
 

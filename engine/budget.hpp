@@ -68,6 +68,13 @@ class Budget {
     else
       ++conflicts_;
   }
+  /// What is over is over a little early from now on: one part of kKeptBack of the limits on time
+  /// and on conflicts is kept back, once there have been `after` conflicts.
+  void keep_back(std::int64_t after) { kept_back_after_ = after; }
+  /// And no longer: what has ended for that goes on. When no thread asks this budget or one of its
+  /// parts.
+  void release();
+
   std::int64_t conflicts() const { return joined_ ? whole_->conflicts() : conflicts_.load(); }
   /// Conflicts left, or -1 for no limit.
   std::int64_t conflicts_left() const;
@@ -78,7 +85,10 @@ class Budget {
 
  private:
   static constexpr std::int64_t kUnasked = 1 << 20;
+  static constexpr std::int64_t kKeptBack = 16;
   void end(Stop reason);
+  bool keeps_back() const;
+  std::int64_t conflict_limit() const;  // with what is kept back
   /// What the process takes now, as it was at most a moment ago.
   std::int64_t size();
   /// Seconds that it will take to give back what was taken since the beginning: they belong to the
@@ -93,6 +103,7 @@ class Budget {
   std::int64_t conflict_limit_, memory_limit_;
   std::int64_t memory_before_ = 0;
   std::atomic<std::int64_t> conflicts_{0};
+  std::atomic<std::int64_t> kept_back_after_{-1};  // -1 = nothing is
   std::atomic<Stop> reason_{Stop::unsaid};
   std::atomic<std::int64_t> next_look_{0}, size_{0};
 };

@@ -37,6 +37,8 @@ constexpr int kAttempts = 15;  // more
 // In loops of more than kManyOps ops, once there is a schedule, the list scheduler has other seeds
 // too, which find better ones sooner than formulas do (bench/results/hard.md).
 constexpr int kLists = 3;
+// A shortening takes one of so many conflicts so far.
+constexpr std::int64_t kShortening = 32;
 // Coarse copies come late, since they seldom help.
 constexpr int kFirstCoarse = 6, kCoarseEvery = 4;
 
@@ -159,7 +161,16 @@ class IntervalLadder {
       settled_ = true;
     else if (attempt.kind == Attempt::below && interval_.best)
       go_on_and_near(patience_ *= 2);
+    if (shortening_is_due()) shorten_now();
     return keep;
+  }
+
+  // What is left when time ends is short too: of the same interval as the best one.
+  void use_shorter() {
+    if (shorter_ && interval_.best &&
+        shorter_->initiation_interval == interval_.best->initiation_interval &&
+        shorter_->length < interval_.best->length)
+      interval_.best = std::move(shorter_);
   }
 
  private:
@@ -211,6 +222,7 @@ class IntervalLadder {
   }
 
   void told() {
+    search_.budget.keep_back(kLong);
     search_.report.state().ii_high = interval_.best->initiation_interval;
     search_.report.tell();
     settled_ = interval_.best->initiation_interval == interval_.low;
@@ -223,6 +235,30 @@ class IntervalLadder {
     asked_length_ = *attempt.deadline + 1;
     if (outcome.conflicts < kEasyConflicts) slack_ *= 2;
     short_attempts_ = 0;
+  }
+
+  // A search that ends for want of time has not been asked for short schedules. So it is asked now
+  // and then, each time with a share of the conflicts so far, and before what takes all the rest.
+  bool shortening_is_due() const {
+    if (!interval_.best || settled_) return false;
+    const bool rest_is_next = anew_ >= kAttempts && !last_asked_ && !go_on_ && !near_;
+    return rest_is_next || search_.budget.conflicts() >= next_shortening_;
+  }
+  void shorten_now() {
+    const std::int64_t so_far = search_.budget.conflicts();
+    next_shortening_ = std::max(next_shortening_, 2 * so_far);
+    const Cycle ii = interval_.best->initiation_interval;
+    if (!shorter_ || shorter_->initiation_interval != ii) shorter_ = *interval_.best;
+    const std::vector<Bound> bounds = length_bounds(search_.problem, ii);
+    const Cycle low = bounds.empty() ? 0 : bounds.front().value;
+    if (shorter_->length <= low) return;
+    const Cycle told = search_.report.state().length_high;  // of I alone as long as that falls
+    if (search_.problem.ops.size() <= kManyOps)
+      search_.budget.complete([&] { shorten_near(search_, *shorter_, low, so_far / kShortening); });
+    else if (list_can_answer(search_))
+      shorten_listed(search_, *shorter_);
+    search_.report.state().length_high = told;
+    TWILL_LOG("shorter: I = ", ii, ", L = ", shorter_->length);
   }
 
   const Search& search_;
@@ -243,6 +279,8 @@ class IntervalLadder {
   int number_ = 0;                     // of its seed
   bool at_once_ = false;               // from now on
   std::int64_t patience_ = kProbeConflicts;
+  std::optional<Schedule> shorter_;  // of the best interval when it was made
+  std::int64_t next_shortening_ = kLong;
   bool settled_ = false;
 };
 
@@ -346,6 +384,13 @@ Interval smallest_interval(const Search& search, Cycle low) {
                          : at_hand.ask(attempt.ii, 0, attempt.limit));
         outcome.overflowed = at_hand.overflowed();
       });
+  search.budget.release();
+  if (ladder
+          .settled()) {  // nothing has ended early, though the limit was there as the last one did
+    search.budget.keep_back(kLong);
+    search.budget.release();
+  }
+  ladder.use_shorter();
   if (!ladder.settled()) return interval;
   interval.none = !interval.best;
   if (interval.best) interval.low = interval.best->initiation_interval;

@@ -16,4 +16,8 @@ LengthResult shortest_within(const Search& search, Cycle ii, Cycle low, Cycle hi
 /// Quick attempts near `best` at its I: replaces it by shorter ones, none below `low`.
 void shorten(const Search& search, Schedule& best, Cycle low);
 
+/// The same by neighbourhoods of `best` alone, with about `most` conflicts (0 = as many as it
+/// pays). `best.length` > `low`. Throws Budget::Spent.
+void shorten_near(const Search& search, Schedule& best, Cycle low, std::int64_t most);
+
 }  // namespace twill::order

@@ -26,6 +26,36 @@ constexpr int kRounds = 200;                    // the same
 
 }  // namespace
 
+void shorten_near(const Search& search, Schedule& best, Cycle low, std::int64_t most) {
+  const Cycle ii = best.initiation_interval;
+  OrderRequest request = request_within(search, ii, best.length - 1);
+  request.at_once = true;
+  if (search.budget.conflicts() >= kLong) request.full_units.ii = ii;
+  IncrementalSolver solver(search, std::move(request));
+  Neighbourhoods neighbourhoods(search.problem, search.seed, Neighbourhoods::Aim::length);
+  neighbourhoods.around(best);
+  const std::int64_t first = search.budget.conflicts();
+  std::int64_t begin = first;
+  for (int round = 0; round < kRounds && best.length > low && !search.budget.spent(); ++round) {
+    const std::int64_t before = search.budget.conflicts();
+    if (before - begin >= kPatience || (most > 0 && before - first >= most)) break;
+    const Answer answer =
+        solver.look_near(best, neighbourhoods.next(), ii, kConflicts, best.length - 1);
+    if (answer.schedule) {
+      best = shortened(search, *answer.schedule);
+      TWILL_LOG("shortened to L = ", best.length);
+      search.report.state().length_high = best.length;
+      neighbourhoods.around(best);
+      begin = search.budget.conflicts();
+      round = -1;
+    } else if (search.budget.conflicts() - before < kConflicts) {
+      neighbourhoods.refuted();
+    } else {
+      neighbourhoods.left_open();
+    }
+  }
+}
+
 void shorten(const Search& search, Schedule& best, Cycle low) {
   const std::size_t ops = search.problem.ops.size();
   if (best.length <= low || ops < kSmallLoop) return;
@@ -42,33 +72,7 @@ void shorten(const Search& search, Schedule& best, Cycle low) {
       TWILL_LOG("shortened by the list scheduler to L = ", best.length);
       search.report.state().length_high = best.length;
     }
-    if (best.length <= low || search.budget.conflicts() < kHard) return;
-    const Cycle ii = best.initiation_interval;
-    OrderRequest request = request_within(search, ii, best.length - 1);
-    request.at_once = true;
-    if (search.budget.conflicts() >= kLong) request.full_units.ii = ii;
-    IncrementalSolver solver(search, std::move(request));
-    Neighbourhoods neighbourhoods(search.problem, search.seed, Neighbourhoods::Aim::length);
-    neighbourhoods.around(best);
-    std::int64_t begin = search.budget.conflicts();
-    for (int round = 0; round < kRounds && best.length > low && !search.budget.spent(); ++round) {
-      const std::int64_t before = search.budget.conflicts();
-      if (before - begin >= kPatience) break;
-      const Answer answer =
-          solver.look_near(best, neighbourhoods.next(), ii, kConflicts, best.length - 1);
-      if (answer.schedule) {
-        best = shortened(search, *answer.schedule);
-        TWILL_LOG("shortened to L = ", best.length);
-        search.report.state().length_high = best.length;
-        neighbourhoods.around(best);
-        begin = search.budget.conflicts();
-        round = -1;
-      } else if (search.budget.conflicts() - before < kConflicts) {
-        neighbourhoods.refuted();
-      } else {
-        neighbourhoods.left_open();
-      }
-    }
+    if (best.length > low && search.budget.conflicts() >= kHard) shorten_near(search, best, low, 0);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <oneapi/tbb/global_control.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <stop_token>
@@ -226,4 +227,85 @@ TEST_CASE("evidence that was found ahead of time certifies the solution") {
   const CertificateReport report = check_certificate(directory / "c", without);
   CHECK(report.refusal == "");
   CHECK(report.accepted);
+}
+
+TEST_CASE(
+    "a budget keeps back a part of its conflicts, once there have been some, until released") {
+  const auto spend = [](Budget& budget, std::int64_t conflicts) {
+    for (std::int64_t i = 0; i < conflicts; ++i) budget.count_conflict();
+  };
+  SUBCASE("a sixteenth") {
+    Budget budget({}, 0, 1'600, 0);
+    budget.keep_back(100);
+    Budget part(budget, {});
+    CHECK(part.conflicts_left() == 1'500);
+    spend(budget, 1'499);
+    CHECK_FALSE(budget.spent());
+    CHECK(budget.conflicts_left() == 1);
+    spend(budget, 1);
+    CHECK(budget.spent());
+    CHECK(budget.reason() == Stop::conflict_limit);
+    CHECK(budget.conflicts_left() == 0);
+    budget.release();
+    CHECK_FALSE(budget.spent());
+    CHECK(budget.reason() == Stop::conflict_limit);  // of what has ended
+    CHECK(budget.conflicts_left() == 100);
+    budget.keep_back(100);  // released before anybody asks, that leaves nothing to say
+    budget.release();
+    CHECK(budget.reason() == Stop::unsaid);
+    spend(budget, 100);
+    CHECK(budget.spent());
+    budget.release();  // the limit itself stays
+    CHECK(budget.spent());
+    CHECK(budget.reason() == Stop::conflict_limit);
+  }
+  SUBCASE("less where most of them have to be there first, and nothing where all have") {
+    for (const std::int64_t after : {1'550, 1'600, 5'000}) {
+      CAPTURE(after);
+      Budget budget({}, 0, 1'600, 0);
+      budget.keep_back(after);
+      spend(budget, std::min<std::int64_t>(after, 1'600) - 1);
+      CHECK_FALSE(budget.spent());
+      spend(budget, 1);
+      CHECK(budget.spent());
+      budget.release();
+      CHECK(budget.reason() == Stop::conflict_limit);
+      CHECK(budget.spent() == (after >= 1'600));
+    }
+  }
+  SUBCASE("of time too") {
+    Budget budget({}, 0.2, 0, 0);
+    budget.keep_back(1);
+    while (budget.elapsed() < 0.19) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    // (A machine that is busy may be late.)
+    if (budget.elapsed() < 0.199) CHECK_FALSE(budget.spent());
+    if (budget.elapsed() < 0.199) {
+      spend(budget, 1);
+      CHECK(budget.spent());
+      CHECK(budget.reason() == Stop::time_limit);
+      budget.release();
+      if (budget.elapsed() < 0.199) CHECK_FALSE(budget.spent());
+      CHECK(budget.reason() == Stop::time_limit);
+    }
+  }
+  SUBCASE("what has not ended goes on, and nothing is said") {
+    Budget budget({}, 0, 1'600, 0);
+    budget.keep_back(100);
+    spend(budget, 1'400);
+    CHECK_FALSE(budget.spent());
+    budget.release();
+    spend(budget, 199);
+    CHECK_FALSE(budget.spent());
+    CHECK(budget.reason() == Stop::unsaid);
+  }
+  SUBCASE("who stops it stops it") {
+    std::stop_source stop;
+    Budget budget(stop.get_token(), 0, 1'600, 0);
+    budget.keep_back(0);
+    stop.request_stop();
+    CHECK(budget.spent());
+    budget.release();
+    CHECK(budget.spent());
+    CHECK(budget.reason() == Stop::interrupt);
+  }
 }

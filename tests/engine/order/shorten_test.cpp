@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/order/incremental_solver.hpp"
@@ -97,6 +99,51 @@ TEST_CASE("shorten: after a hard search only, until it is short enough, the same
     shortened += found[0].length < length;
   }
   CHECK(shortened > 0);
+}
+
+TEST_CASE("shorten: with about as many conflicts as it is allowed") {
+  HiddenKnobs knobs;
+  knobs.ops = 40;
+  knobs.longest = 40;
+  const HiddenLoop loop = hidden_loop(knobs);
+  for (const std::int64_t most : {1, 250}) {
+    CAPTURE(most);
+    SearchBench bench(loop.problem);
+    Schedule best = loop.schedule;
+    order::shorten_near(bench.search, best, 1, most);
+    CHECK_FALSE(verify(loop.problem, best));
+    CHECK(best.length <= loop.schedule.length);
+    CHECK(bench.budget.conflicts() > 0);
+    CHECK(bench.budget.conflicts() < most + 150);  // a neighbourhood has 100
+  }
+}
+
+TEST_CASE("a search for I that is stopped ends with a short schedule, the same every time") {
+  const Problem problem = synthetic_loop(
+      {.seed = 1, .ops = 50, .width = 10, .recurrences = 4, .longest = 1000, .pressure = 80});
+  std::optional<Schedule> found[2];
+  for (std::optional<Schedule>& one : found) {
+    constexpr std::int64_t kBefore = 12'000, kLimit = 16'000, kLeft = kLimit / 16;
+    Budget budget({}, 0, kLimit, 0);
+    SearchBench bench(problem);
+    const Search search = bench.search.with(problem, budget, bench.report);
+    for (int i = 0; i < kBefore; ++i) budget.count_conflict();
+    const Cycle low = lower_bounds(problem).front().value;
+    Interval interval = order::smallest_interval(search, low);
+    REQUIRE(interval.best);
+    CHECK(interval.low < interval.best->initiation_interval);
+    CHECK_FALSE(verify(problem, *interval.best));
+    // Something is left for lengths,
+    CHECK_FALSE(budget.spent());
+    CHECK(budget.reason() == Stop::conflict_limit);
+    CHECK(budget.conflicts_left() > kLeft / 2);
+    CHECK(budget.conflicts_left() <= kLeft);
+    // and it is short already: without that it has 20,000 cycles and more.
+    CHECK(interval.best->length < 15'000);
+    one = std::move(interval.best);
+  }
+  CHECK(found[0]->start == found[1]->start);
+  CHECK(found[0]->warp == found[1]->warp);
 }
 
 TEST_CASE("neighbourhoods of a length are about what ends last and what holds it") {
