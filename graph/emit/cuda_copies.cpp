@@ -32,7 +32,28 @@ void CudaSlotPrinter::load(int depth, int op, const Value& value, Iteration it) 
                   where.row + ", " + where.column + ", place.batch);");
 }
 
+void CudaSlotPrinter::store_registers(int depth, int op, const Value& value, Iteration it) {
+  for (const program::Event& event : legal_.program.events)
+    if (!event.pending && event.op == legal_op(op))
+      refuse("release", "the store " + harmless(value.id) +
+                            " from registers was to tell a barrier of its end");
+  const int v = plan_.links.result[at(op)];
+  read_.clear();
+  const std::string what =
+      evaluate(v, {operand(depth, op, value.operands[0], it)}, cuda_iteration(it)).text;
+  line(depth, "if (threadIdx.x % 128 == 0) bulk_wait_read();",
+       "WAR: the store of the iteration before has read the buffer");
+  send(depth, value, staged(v), what, cuda_coordinates(c_, value.tensor, cuda_iteration(it)),
+       false);
+}
+
 void CudaSlotPrinter::store(int depth, int op, const Value& value, Iteration it) {
+  if (!blackwell() && !narrow() && value.shape.size() == 2 &&
+      plan_.staging.contains(plan_.links.result[at(op)]) &&
+      plan_.links.values[at(op)].size() == 1 && !plan_.adds(value.tensor)) {
+    store_registers(depth, op, value, it);
+    return;
+  }
   if (!narrow() || p_.ops[at(op)].ending != Ending::transaction || value.shape.size() != 2 ||
       plan_.links.values[at(op)].size() != 1)
     refuse("op", harmless(value.id) + " stores a tile otherwise than in bulk: not emitted yet");

@@ -71,8 +71,14 @@ class CudaHostPrinter {
   }
   bool vector(std::size_t tensor) const { return plan_.axes.tensors[tensor].axes.size() == 1; }
 
+  /// Is it a matrix of fp32 elements, which TMA copies by panels of 32 columns?
+  bool panels(std::size_t tensor) const {
+    const HostTensor& host = plan_.axes.tensors[tensor];
+    return !blackwell_ && !vector(tensor) && host.type == "f32" &&
+           m_.tensors[at(host.parts.front())].shape[1] % 32 == 0;
+  }
   bool floats(std::size_t tensor) const {
-    return vector(tensor) || plan_.axes.tensors[tensor].added;
+    return vector(tensor) || plan_.axes.tensors[tensor].added || panels(tensor);
   }
 
   std::string axis(int a) const {
@@ -124,7 +130,7 @@ class CudaHostPrinter {
         continue;
       }
       const meaning::Tensor& tensor = m_.tensors[at(host.parts.front())];
-      if (host.added && tensor.shape[1] % 32 == 0) {
+      if ((host.added && tensor.shape[1] % 32 == 0) || panels(t)) {
         line(1, "g." + name + "_map = float_map(" + name + "_data, batch, " + extent(host.axes[0]) +
                     ", " + extent(host.axes[1]) + ", " + std::to_string(tensor.shape[0]) + ", " +
                     std::to_string(tensor.shape[1]) + ");");

@@ -257,8 +257,15 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
         load_lanes(depth, name, source.storage, place + own_part(what.shape[1]));
         return {name};
       }
+      if (!element_type(what.type).empty() && !blackwell()) {
+        const std::string place = copy_at(source.storage, it + -source.distance);
+        const std::string name = read_name(source.op, place);
+        declare(name, type_of(value));
+        load_half(depth, name, what, from, place);
+        return {name};
+      }
       if (what.function == Function::load || what.type != "f32")
-        refuse("operand", "the 16-bit tile " + harmless(what.id) +
+        refuse("operand", "the tile " + harmless(what.id) + " of " + harmless(what.type) +
                               " is read to registers from shared memory: not emitted yet");
       if (c_.warpgroups(from) != c_.warpgroups(slot_))
         refuse("storage", harmless(what.id) + " is handed to a slot of another number of warps");
@@ -270,7 +277,10 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
                       ", " + place + ", group);");
       return {name};
     }
-    case Source::before: refuse("operand", "a tile from before the loop is read to registers");
+    case Source::before:
+      return plan_.resident.contains(source.value)
+                 ? resident_tile(depth, source.value)
+                 : CudaExpression{plan_.variable[at(source.value)]};
     case Source::computed: refuse("operand", "a number is used that no op runs");
   }
   refuse("operand", "an operand of " + harmless(p_.ops[at(op)].id));
@@ -282,7 +292,7 @@ void CudaSlotPrinter::compute(int depth, int op, Iteration it) {
     parts(depth, {legal_op(op)}, it);
     return;
   }
-  if (copies_lanes(depth, op, it)) return;
+  if (copies_lanes(depth, op, it) || copies_operand(depth, op, it)) return;
   const int result = plan_.links.result[at(op)];
   chain_.clear();
   CudaExpression last;
@@ -302,14 +312,68 @@ void CudaSlotPrinter::compute(int depth, int op, Iteration it) {
   arrive(depth, legal_op(op), it, "arrive");
 }
 
+void CudaSlotPrinter::load_half(int depth, const std::string& name, const Value& what,
+                                int from_slot, const std::string& place) {
+  if (what.shape.size() != 2 || c_.shares(slot_, what) > 1 || what.shape[1] % 64 != 0)
+    refuse("operand", "the 16-bit tile " + harmless(what.id) +
+                          " is read to registers from shared memory by warpgroups that share out "
+                          "its columns, or has columns that are not by 64");
+  // (What another slot has stored all of it has told of; within a warp nothing was told.)
+  if (from_slot == slot_ && what.function != Function::load)
+    refuse("operand", harmless(what.id) + " is read back from shared memory by its own slot");
+  fences_.apart = true;
+  line(depth,
+       "load_operand<" + std::to_string(what.shape[0]) + ">(" + name + ", " + place + ", group);");
+}
+
+bool CudaSlotPrinter::copies_operand(int depth, int op, Iteration it) {
+  if (blackwell() || plan_.links.values[at(op)].size() != 1) return false;
+  const Value& value = m_.values[at(plan_.links.result[at(op)])];
+  if (value.function != Function::copy || value.operands[0].value < 0 ||
+      value.operands[0].along_columns)
+    return false;
+  const Source source = values_.resolve(op, value.operands[0]);
+  if (source.kind != Source::memory || source.transposed || source.columns > 0) return false;
+  const Value& what = m_.values[at(plan_.links.result[at(source.op)])];
+  if (element_type(what.type).empty() || what.type != value.type) return false;
+  claim(depth, op);
+  load_half(depth, variable(op), what, p_.ops[at(source.op)].slot,
+            copy_at(source.storage, it + -source.distance));
+  hand_over(depth, op, it, {variable(op)});
+  arrive(depth, legal_op(op), it, "arrive");
+  return true;
+}
+
+CudaExpression CudaSlotPrinter::resident_tile(int depth, int v) {
+  const Value& value = m_.values[at(v)];
+  if (blackwell() || value.type != "f32" || value.shape.size() != 2)
+    refuse("operand", "a tile from before the loop is read to registers, and is " +
+                          harmless(value.type) + " or on Blackwell");
+  const std::string& name = plan_.variable[at(v)];
+  declare(name, type_of(v));
+  fences_.apart = true;
+  line(depth, "load_panels<" + std::to_string(value.shape[0]) + ">(" + name + ", " +
+                  shared(plan_.resident.at(v).name) + ", " + panel_place(value) + ");");
+  return {name};
+}
+
 void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression& result) {
-  const int value = plan_.links.result[at(op)];
+  claim(depth, op);
+  line(depth, variable(op) + " = " + result.text + ";");
+  hand_over(depth, op, it, result);
+}
+
+void CudaSlotPrinter::claim(int depth, int op) {
   const std::string& name = variable(op);
   if (p_.ops[at(op)].writes.empty()) refuse("op", harmless(p_.ops[at(op)].id) + " writes nothing");
   touch(depth, name, "WAR");
   if (plan_.registers_of(op) >= 0) age_variables(depth, op);
-  declare(name, type_of(value));
-  line(depth, name + " = " + result.text + ";");
+  declare(name, type_of(plan_.links.result[at(op)]));
+}
+
+void CudaSlotPrinter::hand_over(int depth, int op, Iteration it, const CudaExpression& result) {
+  const int value = plan_.links.result[at(op)];
+  const std::string& name = variable(op);
   for (const int s : p_.ops[at(op)].writes) {
     if (p_.storages[at(s)].kind != Storage::in_memory) continue;
     const auto& shape = m_.values[at(value)].shape;
@@ -339,16 +403,20 @@ void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression
   }
 }
 
-void CudaSlotPrinter::panels(int depth, const Value& value, const std::string& to,
-                             const std::string& what) {
+std::string CudaSlotPrinter::panel_place(const Value& value) const {
   const int across = c_.shares(slot_, value), blocks = blocks_of(value);
   const std::string block = across > 1 || c_.warpgroups(slot_) == 1 ? "0"
                             : blocks == 1                           ? "group"
                                           : "group * " + std::to_string(blocks);
   const std::string first =
       across == 1 ? "0" : "group * " + std::to_string(value.shape[1] / across);
-  line(depth, "store_panels<" + std::to_string(value.shape[0]) + ">(" + to + ", " + block + ", " +
-                  first + ", " + what + ");");
+  return block + ", " + first;
+}
+
+void CudaSlotPrinter::panels(int depth, const Value& value, const std::string& to,
+                             const std::string& what) {
+  line(depth, "store_panels<" + std::to_string(value.shape[0]) + ">(" + to + ", " +
+                  panel_place(value) + ", " + what + ");");
 }
 
 CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression>& in,
@@ -356,7 +424,12 @@ CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression
   const Value& value = m_.values[at(v)];
   const bool by_lanes = c_.by_lanes[at(v)];
   // An operand; a sum by lanes as the rows', unless the result is one, too.
+  // What is taken together by rows is f32.
   const auto x = [&](std::size_t k) {
+    const Operand& one = value.operands[k];
+    if (meaning::reduces_rows(value.function) && one.value >= 0 &&
+        !element_type(m_.values[at(one.value)].type).empty())
+      return "widened(" + in[k].text + ")";
     return in[k].by_lanes && !by_lanes ? "over_lanes(" + in[k].text + ")" : in[k].text;
   };
   const auto rank = [&](const Operand& one) {
@@ -424,8 +497,7 @@ CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression
                        " in registers");
   }
   // Arithmetic is done in f32.
-  const bool reduces = meaning::reduces_rows(value.function) || value.function == Function::lower ||
-                       value.function == Function::causal;
+  const bool reduces = value.function == Function::lower || value.function == Function::causal;
   for (const Operand& one : value.operands)
     if (one.value >= 0 && m_.values[at(one.value)].type != "f32" &&
         (reduces || rank(one) != 2 || value.function == Function::copy) &&

@@ -23,6 +23,7 @@ using program::Storage;
 constexpr Amount kSwizzlePeriod = 1'024;
 constexpr int kNamedBarriers = 16;
 constexpr int kMostBoxRows = 256;
+constexpr int kFloatPanel = 32;  // columns
 // Of tensor memory.
 constexpr int kLanes = 128, kTensorColumns = 512;
 // What a thread that issues loads and products has: addresses, and descriptors of a few products.
@@ -314,15 +315,27 @@ class CudaPlanner {
              what + " must be a matrix of columns by 64, rows by 8 and at most 256 rows");
   }
 
+  /// A tile that TMA copies and threads read or write: of fp32, too, on Hopper.
+  void check_copied(const std::string& what, const std::vector<std::int64_t>& shape,
+                    const std::string& type) const {
+    if (c_.blackwell() || type != "f32") {
+      check_swizzled(what, shape, type);
+    } else if (shape.size() != 2 || shape[1] % kFloatPanel != 0 || shape[0] % 8 != 0 ||
+               shape[0] > kMostBoxRows) {
+      refuse("storage",
+             what + " must be a matrix of columns by 32, rows by 8 and at most 256 rows");
+    }
+  }
+
   void tiles() {
     const Plan& plan = c_.plan;
     for (const HostTensor& host : plan.axes.tensors)
       if (host.steps >= 0)
         refuse("tensors",
                harmless(host.name) + " has a vector an iteration along an axis of its own");
-    for (const auto& [v, one] : plan.resident) check_swizzled(one.name, one.shape, one.type);
+    for (const auto& [v, one] : plan.resident) check_copied(one.name, one.shape, one.type);
     for (const auto& [v, one] : plan.staging) {
-      check_swizzled(one.name, one.shape, one.type);
+      check_copied(one.name, one.shape, one.type);
       if (one.shape[0] % 64 != 0) refuse("storage", one.name + " has rows that are not by 64");
     }
     for (int v = 0; v < static_cast<int>(p().ops.size()); ++v) {

@@ -95,6 +95,8 @@ class CudaSlotPrinter {
   void body();
   void before();
   bool uses_resident(int op) const;
+  /// Vectors from before the loop, in registers for the whole loop.
+  void vectors_before();
   void loop();
   void steady(int in);
   void print(int depth, const Step& step);
@@ -117,6 +119,11 @@ class CudaSlotPrinter {
   std::string copy_at(int storage, Iteration it) const;
   void op(int depth, int op, Iteration it);
   void load(int depth, int op, const Value& value, Iteration it);
+  /// A bulk store of what a slot has in registers, through a buffer of its own.
+  void store_registers(int depth, int op, const Value& value, Iteration it);
+  /// Registers to the buffer, and from there to global memory: the slot's warpgroups meet twice.
+  void send(int depth, const Value& value, const std::string& buffer, const std::string& what,
+            const CudaCoordinates& where, bool last);
   /// A bulk store.
   void store(int depth, int op, const Value& value, Iteration it);
   void product(int depth, int op, const Value& value, Iteration it);
@@ -137,6 +144,18 @@ class CudaSlotPrinter {
   CudaExpression evaluate(int value, const std::vector<CudaExpression>& in,
                           const std::string& iteration) const;
   void keep(int depth, int op, Iteration it, const CudaExpression& result);
+  /// Of keep(): the variable of the result may be written; and it goes to memory, too.
+  void claim(int depth, int op);
+  void hand_over(int depth, int op, Iteration it, const CudaExpression& result);
+  /// An op that copies a 16-bit tile of shared memory to registers.
+  bool copies_operand(int depth, int op, Iteration it);
+  /// A 16-bit tile in a buffer of the ring to registers.
+  void load_half(int depth, const std::string& name, const Value& what, int from_slot,
+                 const std::string& place);
+  /// A tile of fp32 from before the loop to registers.
+  CudaExpression resident_tile(int depth, int value);
+  /// Where a slot's warpgroup has its part of a tile of fp32 in panels: block of 64 rows, column.
+  std::string panel_place(const Value& value) const;
   /// A tile of fp32 that TMA adds, on Hopper.
   void panels(int depth, const Value& value, const std::string& to, const std::string& what);
 

@@ -108,7 +108,7 @@ inline CUtensorMap matrix_map(const void* data, int batch, int rows, int columns
 #endif
 }
 
-/// The same of fp32 elements that are added to: a box is [panel of 32 columns][box_rows][32
+/// The same of fp32 elements: a box is [panel of 32 columns][box_rows][32
 /// columns].
 inline CUtensorMap float_map(float* data, int batch, int rows, int columns, int box_rows,
                              int box_columns) {
