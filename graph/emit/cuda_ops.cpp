@@ -383,7 +383,7 @@ void CudaSlotPrinter::hand_over(int depth, int op, Iteration it, const CudaExpre
       continue;
     }
     fences_.apart = true;
-    if (!blackwell() && c_.warpgroups(slot_) > 1) {
+    if (!blackwell()) {
       if (overlap(s, fences_.multiplied)) meet(depth, "no warpgroup's product reads it any more");
       fences_.written.insert(s);
     }

@@ -41,7 +41,7 @@ struct CudaFences {
   bool apart = false;    ///< its warps have accessed memory since they last met
   bool loaded = false;   ///< it has read what a bulk copy wrote, and not fenced since
   std::set<int> stores;  ///< storages in tensor memory whose stores were not waited for
-  /// Storages in shared memory that the slot's warpgroups have written, and of which their products
+  /// Storages in shared memory that the slot's warps have written, and of which their products
   /// (of Hopper) have read, since they last met.
   std::set<int> written, multiplied;
   bool operator==(const CudaFences&) const = default;
