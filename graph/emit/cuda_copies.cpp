@@ -26,9 +26,9 @@ void CudaSlotPrinter::load(int depth, int op, const Value& value, Iteration it) 
                     ");");
     return;
   }
-  line(depth, "load_tile(" + barrier_at(event, it) + ", " + buffer + "Bytes, " +
-                  copy_at(storage, it) + ", &g." +
-                  plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])] + "_map, " +
+  line(depth, std::string(value.type == "f32" ? "load_floats(" : "load_tile(") +
+                  barrier_at(event, it) + ", " + buffer + "Bytes, " + copy_at(storage, it) +
+                  ", &g." + plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])] + "_map, " +
                   where.row + ", " + where.column + ", place.batch);");
 }
 
@@ -40,7 +40,7 @@ void CudaSlotPrinter::store_registers(int depth, int op, const Value& value, Ite
   const int v = plan_.links.result[at(op)];
   read_.clear();
   const std::string what =
-      evaluate(v, {operand(depth, op, value.operands[0], it)}, cuda_iteration(it)).text;
+      evaluate(v, {operand(depth, op, value.operands[0], it, v)}, cuda_iteration(it)).text;
   line(depth, "if (threadIdx.x % 128 == 0) bulk_wait_read();",
        "WAR: the store of the iteration before has read the buffer");
   send(depth, value, staged(v), what, cuda_coordinates(c_, value.tensor, cuda_iteration(it)),

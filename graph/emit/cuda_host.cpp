@@ -164,6 +164,7 @@ class CudaHostPrinter {
     if (one.columns > 0)
       text = "columns(" + text + ", " + std::to_string(one.first_column) + ", " +
              std::to_string(one.columns) + ")";
+    if (one.row >= 0) text = "picked_row(" + text + ", " + std::to_string(one.row) + ")";
     if (one.along_columns) text = "across(" + text + ", " + std::to_string(value.shape[0]) + ")";
     return one.transposed ? "transposed(" + text + ")" : text;
   }

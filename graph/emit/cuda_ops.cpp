@@ -113,6 +113,7 @@ void CudaSlotPrinter::meet(int depth, const std::string& comment) {
        comment);  // 0 is __syncthreads's
   fences_.written.clear();
   fences_.multiplied.clear();
+  fences_.read.clear();
   for (const CudaFlight& flight : flights_) fences_.multiplied.merge(multiplied_by(flight.op));
 }
 
@@ -216,7 +217,9 @@ std::string CudaSlotPrinter::read_name(int op, const std::string& place) {
   refuse("operand", "an op reads more than two copies of " + harmless(p_.ops[at(op)].id));
 }
 
-CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, Iteration it) {
+CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, Iteration it,
+                                        int user) {
+  if (one.row >= 0) return row_of_tile(depth, op, one, it, user);
   Source source = values_.resolve(op, one);
   if (one.along_columns) {
     if (source.kind != Source::registers || !legal_.read_again[at(source.op)])
@@ -257,11 +260,11 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
         load_lanes(depth, name, source.storage, place + own_part(what.shape[1]));
         return {name};
       }
-      if (!element_type(what.type).empty() && !blackwell()) {
+      if (!blackwell()) {
         const std::string place = copy_at(source.storage, it + -source.distance);
         const std::string name = read_name(source.op, place);
         declare(name, type_of(value));
-        load_half(depth, name, what, from, place);
+        load_shared_tile(depth, name, source, place);
         return {name};
       }
       if (what.function == Function::load || what.type != "f32")
@@ -299,7 +302,7 @@ void CudaSlotPrinter::compute(int depth, int op, Iteration it) {
   for (const int v : plan_.links.values[at(op)]) {
     const Value& value = m_.values[at(v)];
     std::vector<CudaExpression> in;
-    for (const Operand& one : value.operands) in.push_back(operand(depth, op, one, it));
+    for (const Operand& one : value.operands) in.push_back(operand(depth, op, one, it, v));
     last = evaluate(v, in, cuda_iteration(it));
     if (v != result) {
       const std::string& name = plan_.variable[at(v)];
@@ -312,18 +315,79 @@ void CudaSlotPrinter::compute(int depth, int op, Iteration it) {
   arrive(depth, legal_op(op), it, "arrive");
 }
 
-void CudaSlotPrinter::load_half(int depth, const std::string& name, const Value& what,
-                                int from_slot, const std::string& place) {
-  if (what.shape.size() != 2 || c_.shares(slot_, what) > 1 || what.shape[1] % 64 != 0)
+void CudaSlotPrinter::load_shared_tile(int depth, const std::string& name, const Source& source,
+                                       const std::string& place) {
+  const Value& what = m_.values[at(plan_.links.result[at(source.op)])];
+  const int from = p_.ops[at(source.op)].slot;
+  const bool loaded = what.function == Function::load, half = !element_type(what.type).empty();
+  if (!half && what.type != "f32")
+    refuse("operand", "the tile " + harmless(what.id) + " of " + harmless(what.type) +
+                          " is read to registers from shared memory: not emitted yet");
+  if (half && (what.shape.size() != 2 || c_.shares(slot_, what) > 1 || what.shape[1] % 64 != 0))
     refuse("operand", "the 16-bit tile " + harmless(what.id) +
                           " is read to registers from shared memory by warpgroups that share out "
                           "its columns, or has columns that are not by 64");
-  // (What another slot has stored all of it has told of; within a warp nothing was told.)
-  if (from_slot == slot_ && what.function != Function::load)
+  // (What another slot has stored all of it has told of; within a slot nothing was told.)
+  if (half && from == slot_ && !loaded)
     refuse("operand", harmless(what.id) + " is read back from shared memory by its own slot");
+  if (!half && !loaded && c_.warpgroups(from) != c_.warpgroups(slot_))
+    refuse("storage", harmless(what.id) + " is handed to a slot of another number of warps");
+  if (!half && what.shape.size() == 2 && (loaded || stored_in_bulk(source.storage))) {
+    line(depth, "load_panels<" + std::to_string(what.shape[0]) + ">(" + name + ", " + place + ", " +
+                    panel_place(what) + ");");
+  } else {
+    line(depth, (half                     ? "load_operand<" + std::to_string(what.shape[0]) + ">("
+                 : what.shape.size() == 1 ? std::string("load_rows(")
+                                          : std::string("load_fragments(")) +
+                    name + ", " + place + ", group);");
+  }
   fences_.apart = true;
-  line(depth,
-       "load_operand<" + std::to_string(what.shape[0]) + ">(" + name + ", " + place + ", group);");
+  fences_.read.insert(source.storage);
+}
+
+std::string CudaSlotPrinter::sharing_out(int storage) const {
+  const Value& what = plan_.value_of(storage);
+  const int w = writer(storage);
+  const bool panels =
+      stored_in_bulk(storage) ||
+      (w >= 0 && m_.values[at(plan_.links.result[at(w)])].function == Function::load);
+  std::string text = panels && what.type == "f32" ? "panels " : "";
+  for (const std::int64_t extent : what.shape) text += std::to_string(extent) + " ";
+  return text + what.type;
+}
+
+void CudaSlotPrinter::end_reading(int depth, int storage) {
+  const std::string own = sharing_out(storage);
+  for (const int s : fences_.read)
+    if (overlap(storage, {s}) && sharing_out(s) != own) {
+      meet(depth, "no warp of the slot reads there any more");
+      return;
+    }
+}
+
+CudaExpression CudaSlotPrinter::row_of_tile(int depth, int op, const Operand& one, Iteration it,
+                                            int user) {
+  Operand tile;
+  tile.value = one.value;
+  tile.distance = one.distance;
+  const Source source = values_.resolve(op, tile);
+  const Value& what = m_.values[at(one.value)];
+  if (source.kind != Source::registers || source.transposed || source.columns > 0 ||
+      one.is_part() != (one.row >= 0) || one.columns > 0 || one.rows > 0 || one.column >= 0 ||
+      one.along_columns || c_.shares(slot_, what) > 1)
+    refuse("operand", harmless(m_.values[at(user)].id) +
+                          " takes a row of a tile that is not a whole one in registers");
+  const std::string from = held(source.op, op, it, source.distance);
+  touch(depth, from, "RAW");
+  const std::string& buffer = c_.row_buffer.at(user);
+  const std::string place =
+      "copy_of<2>(" + shared(buffer) + ", " + buffer + "Bytes, " + cuda_iteration(it) + ")";
+  const std::string name = plan_.variable[at(user)] + "_read";
+  declare(name, type_of(user));
+  line(depth, "store_row(" + place + ", group, " + std::to_string(one.row) + ", " + from + ");");
+  meet(depth, "the row is there, and nobody reads that of two iterations before");
+  line(depth, "load_rows(" + name + ", " + place + ", group);");
+  return {name};
 }
 
 bool CudaSlotPrinter::copies_operand(int depth, int op, Iteration it) {
@@ -335,10 +399,11 @@ bool CudaSlotPrinter::copies_operand(int depth, int op, Iteration it) {
   const Source source = values_.resolve(op, value.operands[0]);
   if (source.kind != Source::memory || source.transposed || source.columns > 0) return false;
   const Value& what = m_.values[at(plan_.links.result[at(source.op)])];
-  if (element_type(what.type).empty() || what.type != value.type) return false;
+  if (on_tmem(source) || what.shape.size() != 2 || what.type != value.type ||
+      (what.type == "f32" && what.function != Function::load))
+    return false;
   claim(depth, op);
-  load_half(depth, variable(op), what, p_.ops[at(source.op)].slot,
-            copy_at(source.storage, it + -source.distance));
+  load_shared_tile(depth, variable(op), source, copy_at(source.storage, it + -source.distance));
   hand_over(depth, op, it, {variable(op)});
   arrive(depth, legal_op(op), it, "arrive");
   return true;
@@ -384,6 +449,7 @@ void CudaSlotPrinter::hand_over(int depth, int op, Iteration it, const CudaExpre
     }
     fences_.apart = true;
     if (!blackwell()) {
+      end_reading(depth, s);
       if (overlap(s, fences_.multiplied)) meet(depth, "no warpgroup's product reads it any more");
       fences_.written.insert(s);
     }
@@ -433,7 +499,9 @@ CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression
     return in[k].by_lanes && !by_lanes ? "over_lanes(" + in[k].text + ")" : in[k].text;
   };
   const auto rank = [&](const Operand& one) {
-    return one.value < 0 ? std::size_t{0} : m_.values[at(one.value)].shape.size();
+    return one.value < 0  ? std::size_t{0}
+           : one.row >= 0 ? std::size_t{1}
+                          : m_.values[at(one.value)].shape.size();
   };
   std::size_t largest = 0;
   for (const Operand& one : value.operands) largest = std::max(largest, rank(one));

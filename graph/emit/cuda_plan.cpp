@@ -350,7 +350,7 @@ class CudaPlanner {
           if (value.type != "f32" || value.shape[0] % 4 != 0)
             refuse("storage", harmless(value.id) + " must be a vector of f32 by four elements");
         } else if (loads(v) || !element_type(value.type).empty()) {
-          check_swizzled(harmless(value.id), value.shape, value.type);
+          check_copied(harmless(value.id), value.shape, value.type);
         } else if (value.type != "f32" || value.shape.empty()) {
           refuse("storage",
                  harmless(value.id) +
@@ -457,6 +457,16 @@ class CudaPlanner {
       add(one.name, one.shape, one.type, 1, ", stays for the whole loop");
     for (const auto& [v, one] : plan.staging)
       add(one.name, one.shape, one.type, 1, ", on its way out");
+    for (int v = m().loop_begin; v < m().after_begin; ++v)
+      for (const Operand& one : m().values[at(v)].operands)
+        if (one.row >= 0) {
+          const Value& tile = m().values[at(one.value)];
+          if (tile.type != "f32" || tile.shape.size() != 2)
+            refuse("operand", harmless(m().values[at(v)].id) + " takes a row of a tile of " +
+                                  harmless(tile.type));
+          c_.row_buffer[v] = names_.make(camel(plan.variable[at(v)]) + "Row", "kRow", {"Bytes"});
+          add(c_.row_buffer[v], {tile.shape[1]}, tile.type, 2, ", a row for all warps of a slot");
+        }
     for (const auto& [v, one] : plan.final_hand_over)
       add(one.name, one.shape, one.type, 1, ", for another slot after the loop");
     const auto& events = plan.legal.program.events;
@@ -593,7 +603,8 @@ std::variant<CudaPlan, Refusal> make_cuda_plan(const Program& program, const Emi
     if (auto* no = std::get_if<Refusal>(&plan)) return *no;
     for (const Value& value : std::get<Plan>(plan).meaning->values)
       for (const meaning::Operand& one : value.operands)
-        if (one.row >= 0) return Refusal{"op", value.id + " takes a row of a tile"};
+        if (one.row >= 0 && std::get<Plan>(plan).legal.target == Target::blackwell)
+          return Refusal{"op", value.id + " takes a row of a tile"};
     return CudaPlanner(std::move(std::get<Plan>(plan)), own).run();
   };
   auto plan = planned(options.resident_registers);

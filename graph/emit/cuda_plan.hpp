@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -41,6 +42,10 @@ struct CudaPlan {
   /// Per value of the meaning: a vector of which each lane holds its part of the sum
   /// (registers.cuh, lane_sum).
   std::vector<bool> by_lanes;
+
+  /// Per value that takes a row of a tile in registers: the buffer by which its slot's warps get
+  /// it, two copies, for iterations by turns.
+  std::map<int, std::string> row_buffer;
 
   /// Per slot, and of the one that follows the loop: one thread does all that it does.
   std::vector<bool> one_thread;

@@ -285,6 +285,7 @@ CudaFences either(const CudaFences& a, const CudaFences& b) {
   both.stores.insert(b.stores.begin(), b.stores.end());
   both.written.insert(b.written.begin(), b.written.end());
   both.multiplied.insert(b.multiplied.begin(), b.multiplied.end());
+  both.read.insert(b.read.begin(), b.read.end());
   return both;
 }
 std::vector<CudaFlight> moved(std::vector<CudaFlight> flights, int by) {

@@ -185,7 +185,7 @@ void CudaSlotPrinter::parts(int depth, const std::vector<int>& ops, Iteration it
     for (std::size_t k = 0; k < m_.values[at(v)].operands.size(); ++k) {
       const Operand& one = m_.values[at(v)].operands[k];
       if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2)
-        others[{v, k}] = operand(depth, op, one, it);
+        others[{v, k}] = operand(depth, op, one, it, v);
     }
   const std::int64_t all = m_.values[at(chain.back().second)].shape[1];
   const std::int64_t columns = all / c_.shares(slot_);

@@ -209,6 +209,23 @@ __device__ __forceinline__ void read_rows(Rows<kBlocks>& d, const float* from, i
     for (int h = 0; h < 2; ++h) d.x[b][h] = from[row_of<kBlocks>(group, b, h)];
 }
 
+/// One row of a tile of fp32 to shared memory, by the four lanes that have it; load_rows() takes it
+/// as a vector, when the slot's warps have met.
+template <int kBlocks, int kColumns>
+__device__ __forceinline__ void store_row(std::uint32_t to, int group, int row,
+                                          const Tile<kBlocks, kColumns>& d) {
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b)
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+      if (row_of<kBlocks>(group, b, h) == row)
+#pragma unroll
+        for (int j = 0; j < kColumns / 8; ++j)
+          store_shared_2(
+              to + static_cast<std::uint32_t>(8 * j + 2 * static_cast<int>(threadIdx.x % 4)) * 4,
+              d.x[b][4 * j + 2 * h], d.x[b][4 * j + 2 * h + 1]);
+}
+
 /// `words` words of 4 bytes, all `word`, by all threads of the block: what is carried into
 /// iteration 0 in memory.
 __device__ __forceinline__ void fill_shared(std::uint32_t to, int words, std::uint32_t word,
