@@ -115,7 +115,7 @@ void load_matrices(std::uint32_t (&tiles)[4], std::uint32_t address);
 /// Lets other threads run.
 void pause();
 
-/// wgmma.m64nNk16 of the warpgroup; a: of registers, null = by descriptor.
+/// wgmma.m64nNk16, of 8-bit elements k32, of the warpgroup; a: of registers, null = by descriptor.
 struct Multiply {
   Element element;
   int n;

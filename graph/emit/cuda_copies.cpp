@@ -20,13 +20,17 @@ void CudaSlotPrinter::load(int depth, int op, const Value& value, Iteration it) 
   const CudaCoordinates where = cuda_coordinates(c_, value.tensor, cuda_iteration(it));
   if (value.shape.size() == 1) {
     const std::string& host = plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])];
+    const bool steps = plan_.axes.tensors[at(plan_.axes.tensor_of[at(value.tensor)])].steps >= 0;
+    const std::string of_batch = "std::int64_t{place.batch}";
     line(depth, "load_vector(" + barrier_at(event, it) + ", " + buffer + "Bytes, " +
-                    copy_at(storage, it) + ", g." + host +
-                    "_data + std::int64_t{place.batch} * g." + host + "_rows + " + where.row +
-                    ");");
+                    copy_at(storage, it) + ", g." + host + "_data + " +
+                    (steps ? "(" + of_batch + " * n + " + cuda_iteration(it) + ")" : of_batch) +
+                    " * g." + host + "_rows + " + where.row + ");");
     return;
   }
-  line(depth, std::string(value.type == "f32" ? "load_floats(" : "load_tile(") +
+  line(depth, std::string(value.type == "f32"  ? "load_floats("
+                          : value.type == "f8" ? "load_bytes("
+                                               : "load_tile(") +
                   barrier_at(event, it) + ", " + buffer + "Bytes, " + copy_at(storage, it) +
                   ", &g." + plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])] + "_map, " +
                   where.row + ", " + where.column + ", place.batch);");

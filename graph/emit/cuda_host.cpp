@@ -26,15 +26,20 @@ class CudaHostPrinter {
     for (std::size_t t = 0; t < plan_.axes.tensors.size(); ++t) {
       const HostTensor& host = plan_.axes.tensors[t];
       const meaning::Tensor& tensor = m_.tensors[at(host.parts.front())];
-      if (host.type != "f16" && host.type != "bf16" && host.type != "f32")
+      if (host.type != "f16" && host.type != "bf16" && host.type != "f32" &&
+          (host.type != "f8" || blackwell_ || host.output))
         throw Refusal{"type", "a tensor is of type " + harmless(host.type)};
-      std::string axes;
+      std::string axes = host.steps >= 0 ? axis(host.steps) : "";
       for (const int a : host.axes) axes += (axes.empty() ? "" : ", ") + axis(a);
       line(2, "{\"" + plan_.host_name[t] + "\", Number::" + host.type + ", " +
-                  (host.output ? "true" : "false") + ", " + std::to_string(host.axes.size()) +
-                  ", {" + axes + "}, " + std::to_string(host.parts.size()) + ", " +
-                  number_text(tensor.low) + ", " + number_text(tensor.high) +
-                  (host.added ? ", true" : "") + "},");
+                  (host.output ? "true" : "false") + ", " +
+                  std::to_string(host.axes.size() + (host.steps >= 0 ? 1 : 0)) + ", {" + axes +
+                  "}, " + std::to_string(host.parts.size()) + ", " + number_text(tensor.low) +
+                  ", " + number_text(tensor.high) +
+                  (host.steps >= 0 ? ", false, true"
+                   : host.added    ? ", true"
+                                   : "") +
+                  "},");
     }
     line(1, "};");
     line(1, "static constexpr int kBlockAxes = " + std::to_string(plan_.axes.blocks.size()) + ";");
@@ -132,6 +137,12 @@ class CudaHostPrinter {
       const meaning::Tensor& tensor = m_.tensors[at(host.parts.front())];
       if ((host.added && tensor.shape[1] % 32 == 0) || panels(t)) {
         line(1, "g." + name + "_map = float_map(" + name + "_data, batch, " + extent(host.axes[0]) +
+                    ", " + extent(host.axes[1]) + ", " + std::to_string(tensor.shape[0]) + ", " +
+                    std::to_string(tensor.shape[1]) + ");");
+        continue;
+      }
+      if (host.type == "f8") {
+        line(1, "g." + name + "_map = byte_map(" + name + "_data, batch, " + extent(host.axes[0]) +
                     ", " + extent(host.axes[1]) + ", " + std::to_string(tensor.shape[0]) + ", " +
                     std::to_string(tensor.shape[1]) + ");");
         continue;

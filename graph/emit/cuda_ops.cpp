@@ -56,7 +56,7 @@ std::string CudaSlotPrinter::memory_operand(int op, const Operand& one, Iteratio
     shape = m_.values[at(source.value)].shape;
   } else if (source.kind == Source::memory) {
     const Value& held_there = plan_.value_of(source.storage);
-    if (element_type(held_there.type).empty())
+    if (product_element(held_there.type, blackwell()).empty())
       refuse("type", harmless(held_there.id) + " must be f16 or bf16: a product reads it");
     address = copy_at(source.storage, it + -source.distance);
     shape = held_there.shape;
@@ -80,6 +80,13 @@ std::string CudaSlotPrinter::memory_operand(int op, const Operand& one, Iteratio
   }
   // A is M x K: its rows, or turned its columns, are M. B is K x N: turned, its rows are N.
   const bool k_major = left != source.transposed;
+  const std::string& type =
+      m_.values[at(source.kind == Source::before ? source.value
+                                                 : plan_.links.result[at(source.op)])]
+          .type;
+  if (type == "f8" && (!k_major || source.columns > 0))
+    refuse("operand", "a product of 8-bit elements sums over the columns of whole tiles: " +
+                          harmless(p_.ops[at(op)].id));
   if (offset > 0) address += " + " + std::to_string(offset);
   const Value& value = m_.values[at(plan_.links.result[at(op)])];
   const int across = blackwell() ? 1 : c_.shares(slot_, value);
@@ -129,7 +136,7 @@ void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration i
   const std::string& type = m_.values[at(std::max(value.operands[0].value, 0))].type;
   for (std::size_t k = 0; k < 2; ++k) {
     const Operand& one = value.operands[k];
-    if (one.value < 0 || element_type(m_.values[at(one.value)].type).empty() ||
+    if (one.value < 0 || product_element(m_.values[at(one.value)].type, blackwell()).empty() ||
         m_.values[at(one.value)].type != type)
       refuse("type",
              "operands of the product " + harmless(value.id) + " must both be f16 or both bf16");
@@ -152,9 +159,14 @@ void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration i
   const auto& shape = m_.values[at(first.value)].shape;
   std::int64_t k = shape[first.transposed ? 0 : 1];
   if (first.columns > 0 && !first.transposed) k = first.columns;
-  if (k % 16 != 0)
+  const std::int64_t at_once = type == "f8" ? 32 : 16;
+  if (k % at_once != 0)
     refuse("op", "the product " + harmless(value.id) + " sums over " + std::to_string(k) +
-                     ": must be a multiple of 16");
+                     ": must be a multiple of " + std::to_string(at_once));
+  if (type == "f8" && value.shape[1] != 64 && value.shape[1] != 128 && value.shape[1] != 256)
+    refuse("op", "the product " + harmless(value.id) + " of 8-bit elements has " +
+                     std::to_string(value.shape[1]) +
+                     " columns: gpu/hopper/wgmma.cuh has 64, 128 and 256");
   std::string a = memory_operand(op, first, it, true), left;
   if (blackwell()) {
     tensor_product(depth, op, value, it, a, b, k);
@@ -194,8 +206,9 @@ void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration i
     meet(depth, "all warpgroups of the slot have written what the product reads");
   fences_.multiplied.insert(reads.begin(), reads.end());
   line(depth,
-       std::string(onto ? "start_product_onto<" : "start_product<") + element_type(type) + ", " +
-           std::to_string(k) + ">(" + name + ", " + a + ", " + b + ");",
+       std::string(onto ? "start_product_onto<" : "start_product<") +
+           product_element(type, blackwell()) + ", " + std::to_string(k) + ">(" + name + ", " + a +
+           ", " + b + ");",
        std::to_string(value.shape[0]) + " x " + std::to_string(value.shape[1]) + " x " +
            std::to_string(k));
   flights_.push_back({op, it.offset, name, left});
@@ -399,7 +412,7 @@ bool CudaSlotPrinter::copies_operand(int depth, int op, Iteration it) {
   const Source source = values_.resolve(op, value.operands[0]);
   if (source.kind != Source::memory || source.transposed || source.columns > 0) return false;
   const Value& what = m_.values[at(plan_.links.result[at(source.op)])];
-  if (on_tmem(source) || what.shape.size() != 2 || what.type != value.type ||
+  if (on_tmem(source) || what.shape.empty() || what.type != value.type ||
       (what.type == "f32" && what.function != Function::load))
     return false;
   claim(depth, op);

@@ -318,7 +318,11 @@ class CudaPlanner {
   /// A tile that TMA copies and threads read or write: of fp32, too, on Hopper.
   void check_copied(const std::string& what, const std::vector<std::int64_t>& shape,
                     const std::string& type) const {
-    if (c_.blackwell() || type != "f32") {
+    if (!c_.blackwell() && type == "f8") {
+      if (shape.size() != 2 || shape[1] % 128 != 0 || shape[0] % 8 != 0 || shape[0] > kMostBoxRows)
+        refuse("storage",
+               what + " must be a matrix of columns by 128, rows by 8 and at most 256 rows");
+    } else if (c_.blackwell() || type != "f32") {
       check_swizzled(what, shape, type);
     } else if (shape.size() != 2 || shape[1] % kFloatPanel != 0 || shape[0] % 8 != 0 ||
                shape[0] > kMostBoxRows) {
@@ -330,11 +334,12 @@ class CudaPlanner {
   void tiles() {
     const Plan& plan = c_.plan;
     for (const HostTensor& host : plan.axes.tensors)
-      if (host.steps >= 0)
+      if (host.steps >= 0 && (c_.blackwell() || host.output))
         refuse("tensors",
                harmless(host.name) + " has a vector an iteration along an axis of its own");
     for (const auto& [v, one] : plan.resident) check_copied(one.name, one.shape, one.type);
     for (const auto& [v, one] : plan.staging) {
+      if (one.type == "f8") refuse("type", one.name + " is of type f8 on its way out");
       check_copied(one.name, one.shape, one.type);
       if (one.shape[0] % 64 != 0) refuse("storage", one.name + " has rows that are not by 64");
     }
@@ -572,6 +577,10 @@ class CudaPlanner {
 
 std::string element_type(const std::string& type) {
   return type == "f16" ? "Element::f16" : type == "bf16" ? "Element::bf16" : "";
+}
+
+std::string product_element(const std::string& type, bool blackwell) {
+  return type == "f8" && !blackwell ? "Element::f8" : element_type(type);
 }
 
 std::string float_text(double x) {

@@ -75,8 +75,10 @@ struct CudaPlan {
 std::variant<CudaPlan, program::Refusal> make_cuda_plan(const program::Program& program,
                                                         const EmitOptions& options);
 
-/// "f16" -> "Element::f16"; "" = no operand of a product.
+/// "f16" -> "Element::f16"; "" = not of 16 bits.
 std::string element_type(const std::string& type);
+/// The same, and of 8 bits on Hopper; "" = no operand of a product.
+std::string product_element(const std::string& type, bool blackwell);
 /// A number as C++ reads it, of type float.
 std::string float_text(double x);
 

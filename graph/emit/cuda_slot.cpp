@@ -236,7 +236,9 @@ void CudaSlotPrinter::before() {
     for (const auto& [v, one] : plan_.resident) {
       const int tensor = m_.values[at(v)].tensor;
       const CudaCoordinates where = cuda_coordinates(c_, tensor, "");
-      line(1, std::string(one.type == "f32" ? "load_floats(" : "load_tile(") +
+      line(1, std::string(one.type == "f32"  ? "load_floats("
+                          : one.type == "f8" ? "load_bytes("
+                                             : "load_tile(") +
                   shared(plan_.resident_barrier) + ", " + one.name + "Bytes, " + shared(one.name) +
                   ", &g." + plan_.host_name[at(plan_.axes.tensor_of[at(tensor)])] + "_map, " +
                   where.row + ", " + where.column + ", place.batch);");

@@ -32,14 +32,15 @@ std::set<std::string> words_of_both() {
           "multiply_add", "multiply_subtract", "start_product", "start_product_onto",
           "end_products", "store_tile", "store_rows", "load_rows", "store_operand",
           "store_fragments", "load_fragments", "load_operand", "load_panels", "load_floats",
-          "read_rows", "store_row", "picked_row", "load_matrix_x4", "widened", "write_rows",
-          "store_panels", "columns_of", "fill_shared", "load_tile", "load_vector", "leads",
-          "float_map", "tma_add_start", "bulk_wait_read", "tma_store_start", "fence_async_shared",
-          "named_sync", "barrier_init", "barrier_init_fence", "barrier_wait", "pin", "forget",
-          "product", "transposed", "columns", "elementwise", "element", "own", "place_of",
-          "matrix_map", "check_and_time", "blocks_0", "blocks_1", "blocks", "elect_one",
-          "lower_registers", "raise_registers", "k", "argc", "argv", "kThreads", "kSharedBytes",
-          "kTensors", "kBlockAxes", "kPanel", "kBarrierBytes", "kAllowedError", "kWarpgroupRows"};
+          "load_bytes", "byte_map", "kSummedAtOnce", "read_rows", "store_row", "picked_row",
+          "load_matrix_x4", "widened", "write_rows", "store_panels", "columns_of", "fill_shared",
+          "load_tile", "load_vector", "leads", "float_map", "tma_add_start", "bulk_wait_read",
+          "tma_store_start", "fence_async_shared", "named_sync", "barrier_init",
+          "barrier_init_fence", "barrier_wait", "pin", "forget", "product", "transposed", "columns",
+          "elementwise", "element", "own", "place_of", "matrix_map", "check_and_time", "blocks_0",
+          "blocks_1", "blocks", "elect_one", "lower_registers", "raise_registers", "k", "argc",
+          "argv", "kThreads", "kSharedBytes", "kTensors", "kBlockAxes", "kPanel", "kBarrierBytes",
+          "kAllowedError", "kWarpgroupRows"};
 }
 
 std::set<std::string> words_on_blackwell() {

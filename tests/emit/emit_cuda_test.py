@@ -162,10 +162,11 @@ def check_oracle(twill, name, program, folder):
         for host, (type_, output, rank, axes, parts, low, high) in tables.items():
             shape = [tile * (n if kind == "loop" else 1) for kind, tile in axes[:rank]]
             if not output:
-                number = stand_in.Type({"f16": "float16", "bf16": "bfloat16", "f32": "float32"}[type_])
+                number = stand_in.Type({"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f8": "float8e4nv"}[type_])
                 data[host] = number.rounded(random.uniform(low, high, shape))
                 raw = data[host].astype(np.float32)
                 raw = raw.astype(np.float16) if type_ == "f16" else (raw.view(np.uint32) >> 16).astype(np.uint16) if type_ == "bf16" else raw
+                raw = number.stored(data[host]) if type_ == "f8" else raw
                 raw.tofile(os.path.join(folder, host + ".in"))
             else:
                 outputs[host] = shape
@@ -174,12 +175,13 @@ def check_oracle(twill, name, program, folder):
             host = tensor if tensor in tables else re.sub(r"^s\d+_", "", tensor)
             part = 0 if tensor == host else int(re.match(r"s(\d+)_", tensor)[1])
             shape, where = streamed[tensor]["shape"], []
+            shape = [1] * (tables[host][2] - len(shape)) + shape  # (A vector an iteration is a row.)
             for d, (kind, covered) in enumerate(tables[host][3][:tables[host][2]]):
                 begin = (i * covered if kind == "loop" else 0) + (part * shape[0] if d == 0 else 0)
                 where.append(slice(begin, begin + shape[d]))
             return host, tuple(where)
 
-        for (tensor, i), tile in oracle.Oracle(meaning).run(n, lambda t, i: data[place(t, i)[0]][place(t, i)[1]]).items():
+        for (tensor, i), tile in oracle.Oracle(meaning).run(n, lambda t, i: data[place(t, i)[0]][place(t, i)[1]].reshape(streamed[t]["shape"])).items():
             tiles.append((*place(tensor, i), tile))
         if wrong := check(program, ["--files", folder, "--n", str(n)]):
             raise Failed(f"n = {n}: {wrong}")
