@@ -222,7 +222,7 @@ void product_rules(When when) {
       {word | 1U << 23, "reserved bits"},
       {word | 1U << 29, "reserved bits"},
       {word | 1U << 30, "a shift"},
-      {word ^ 12U << 24, "other than 128 rows"},
+      {word ^ 1U << 24, "other than 128 or 64 rows"},
       {(word & ~(63U << 17)) | 3U << 17, "columns by 16"},
       {word & ~(63U << 17), "columns by 16"},
       {word | 33U << 17, "columns by 16"},

@@ -371,8 +371,11 @@ class CudaPlanner {
   /// A tile in tensor memory: a row a lane, its columns without gaps.
   static void check_lanes(const Value& value, const Storage& storage) {
     const int bytes = meaning::number_type(value.type)->bytes;
-    if (value.shape.size() != 2 || value.shape[0] != kLanes || value.shape[1] % 16 != 0 ||
-        (value.type != "f32" && element_type(value.type).empty()) ||
+    // (Of the result of a product of 64 rows each warp has 16.)
+    const bool half = value.shape.size() == 2 && value.shape[0] == kLanes / 2 &&
+                      value.function == Function::product;
+    if (value.shape.size() != 2 || (value.shape[0] != kLanes && !half) ||
+        value.shape[1] % 16 != 0 || (value.type != "f32" && element_type(value.type).empty()) ||
         value.shape[1] * bytes != storage.size * 4)
       refuse("storage", harmless(value.id) +
                             " does not fill its columns of tensor memory as a tile of 128 rows of "
@@ -380,10 +383,30 @@ class CudaPlanner {
     if (storage.depth > 1 && storage.size % storage.alignment != 0)
       refuse("storage", harmless(value.id) + " has gaps between its copies in tensor memory");
   }
+  /// Is it, or a copy of it, the result of a product of 64 rows on Blackwell that only leaves again
+  /// by a bulk addition? Nothing else knows where such rows lie.
+  bool half_rows(int v) const {
+    const Value& value = m().values[at(v)];
+    if (value.shape.size() != 2 || value.shape[0] != kLanes / 2 || value.type != "f32" ||
+        !m().in_loop(v) ||
+        (value.function != Function::copy && value.function != Function::product))
+      return false;
+    if (value.function == Function::copy &&
+        (value.operands[0].value < 0 || value.operands[0].transposed ||
+         value.operands[0].is_part() || !half_rows(value.operands[0].value)))
+      return false;
+    const auto& all = m().values;
+    for (int u = 0; u < static_cast<int>(all.size()); ++u)
+      for (const Operand& one : all[at(u)].operands)
+        if (one.value == v && (!m().in_loop(u) || (all[at(u)].function != Function::copy &&
+                                                   all[at(u)].function != Function::store)))
+          return false;
+    return true;
+  }
   void check_rows(int v, int slot) const {
     const Value& value = m().values[at(v)];
     if (c_.blackwell()) {
-      if (!value.shape.empty() && value.shape[0] != kLanes)
+      if (!value.shape.empty() && value.shape[0] != kLanes && !half_rows(v))
         refuse("op", harmless(value.id) + " has " + std::to_string(value.shape[0]) +
                          " rows: tensor memory has 128 lanes, a row each");
       const int shares = slot == c_.plan.finish_slot() ? 1 : c_.shares(slot);
