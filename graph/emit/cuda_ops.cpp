@@ -467,13 +467,11 @@ void CudaSlotPrinter::hand_over(int depth, int op, Iteration it, const CudaExpre
       fences_.written.insert(s);
     }
     const std::string what = result.by_lanes ? "over_lanes(" + name + ")" : name;
-    const std::string how =
-        shape.size() == 1 ? "store_rows("
-        : half            ? "store_operand<" + std::to_string(shape[0]) + ">("
-        : stored_in_bulk(s)
-            ? (blackwell() && shape[0] == 64 ? "store_panels<64>(" : "store_panels(")
-            : "store_fragments(";
-    if (!blackwell() && how == "store_panels(")
+    const std::string how = shape.size() == 1   ? "store_rows("
+                            : half              ? "store_operand<" + std::to_string(shape[0]) + ">("
+                            : stored_in_bulk(s) ? "store_panels("
+                                                : "store_fragments(";
+    if (how == "store_panels(" && (!blackwell() || shape[0] == 64))
       panels(depth, m_.values[at(value)], copy_at(s, it), what);
     else
       line(depth, how + copy_at(s, it) + ", group, " + what + ");");

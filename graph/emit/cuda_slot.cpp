@@ -113,7 +113,9 @@ std::string CudaSlotPrinter::type_of(int v) const {
   if (value.shape.empty()) return "float";
   if (value.shape.size() == 1 && value.type != "f32")
     refuse("type", "the vector " + harmless(value.id) + " must be f32");
-  // (On Blackwell a thread has a row.)
+  // (On Blackwell a thread has a row, but of the results of products of 64 rows.)
+  if (blackwell() && value.shape[0] == 64 && value.shape.size() == 2)
+    return "Tile<1, " + std::to_string(value.shape[1] / c_.shares(slot_, value)) + ">";
   const std::string blocks = blackwell() ? "" : std::to_string(blocks_of(value));
   if (value.shape.size() == 1) return blackwell() ? "LaneRow" : "Rows<" + blocks + ">";
   const std::int64_t share =

@@ -37,19 +37,14 @@ __device__ __forceinline__ void store_operand(std::uint32_t to, int group,
   static_assert(kRows == 128);
   store_part(to, group * kColumns, d);
 }
-/// A tile of fp32 that TMA adds: [panel of 32 columns][kRows][32 columns], 128-byte swizzled. Of 64
-/// rows the second half of each warp's lanes has none.
-template <int kRows = 128, int kColumns>
+/// A tile of fp32 that TMA adds: [panel of 32 columns][128 rows][32 columns], 128-byte swizzled.
+template <int kColumns>
 __device__ __forceinline__ void store_panels(std::uint32_t to, int group,
                                              const LaneTile<kColumns>& d) {
-  static_assert(kRows == 128 || kRows == 64);
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  if (kRows == 64 && lane >= 16) return;
-  const int row = kRows == 64 ? lane_row() / 32 * 16 + lane : lane_row();
 #pragma unroll
   for (int c = 0; c < kColumns / 4; ++c) {
     const int chunk = group * (kColumns / 4) + c;
-    store_shared_4(to + chunk / 8 * kRows * 128 + swizzled(row, chunk % 8), d.x[4 * c],
+    store_shared_4(to + chunk / 8 * 128 * 128 + swizzled(lane_row(), chunk % 8), d.x[4 * c],
                    d.x[4 * c + 1], d.x[4 * c + 2], d.x[4 * c + 3]);
   }
 }

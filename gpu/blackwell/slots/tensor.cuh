@@ -28,11 +28,25 @@ __device__ __forceinline__ void start_tensor_load(LaneTile<kColumns>& d, TensorA
 #pragma unroll
   for (int c = 0; c < kColumns; c += kOnce) TensorColumns<kOnce>::load(d.x + c, own_lanes(at) + c);
 }
+/// The same of the result of a product of 64 rows, to the registers that wgmma's would have: the
+/// warp's 16 rows lie in the first half of its lanes, and all its threads have some of them.
+template <int kColumns>
+__device__ __forceinline__ void start_tensor_load(Tile<1, kColumns>& d, TensorAddress at) {
+  constexpr int kOnce = columns_at_once(kColumns / 2);
+#pragma unroll
+  for (int c = 0; c < kColumns / 2; c += kOnce)
+    HalfLanes<kOnce>::load(d.x[0] + c, own_lanes(at) + 2 * c);
+}
 /// Until the warp's loads have ended: these registers are its own.
 template <class... T>
 __device__ __forceinline__ void end_tensor_loads(T&... d) {
   tensor_wait_loads();
   (pin(d.x), ...);
+}
+template <int kColumns>
+__device__ __forceinline__ void end_tensor_loads(Tile<1, kColumns>& d) {
+  tensor_wait_loads();
+  pin(d.x[0]);
 }
 /// Starts to store the thread's row: it is there after end_tensor_stores().
 template <int kColumns>
