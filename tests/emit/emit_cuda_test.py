@@ -30,9 +30,8 @@ KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-
 COUNTS = (0, 1, 2, 3, 7)
 # Bytes of spill stores that are known, by kernel; more are an error. hopper-gqa: two tiles of 64 x 128 in f32, their product and its
 # operand are 224 of 240 registers. Blackwell: a softmax slot holds a tile of 128 registers while ptxas moves ex2 of the next one up.
-# blackwell-bwd-sub2: dQ of 64 rows is 128 registers of the threads that have a row, and the program counts 64 of all.
 # Backward attention on Hopper: tiles are 224 of 240 registers, addresses that do not change in the loop are read back.
-SPILLS = {"blackwell-bwd-sub2:blackwell": 512, "hopper-gqa:hopper": 176, "hopper-mla:hopper": 284, "hopper-bwd:hopper": 100, "hopper-bwd-q64:hopper": 44, "blackwell-fwd-sub2:blackwell": 8, "blackwell-fwd-sub2+bf16:blackwell": 8, "blackwell-fwd-sub2+d64:blackwell": 56,
+SPILLS = {"hopper-gqa:hopper": 176, "hopper-mla:hopper": 284, "hopper-bwd:hopper": 100, "hopper-bwd-q64:hopper": 44, "blackwell-fwd-sub2:blackwell": 8, "blackwell-fwd-sub2+bf16:blackwell": 8, "blackwell-fwd-sub2+d64:blackwell": 56,
           "blackwell-fwd-plain+bf16+causal+d64:blackwell": 4, "fmha-forward:blackwell": 380}
 # What may be missing unnoticed: a pattern of what place() says, and why another thing implies it. An entry that nothing needs any
 # more is an error.
