@@ -25,7 +25,7 @@ from variants import options, source  # noqa: E402
 
 KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-plain:hopper", "hopper-fwd-sub2-m128:hopper", "fmha-forward:hopper", "gemm:hopper", "hopper-gqa:hopper", "hopper-mlp:hopper",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2+bf16:blackwell", "blackwell-fwd-plain:blackwell", "blackwell-fwd-plain+causal:blackwell",
-           "blackwell-fwd-sub2+d64:blackwell", "blackwell-fwd-plain+bf16+causal+d64:blackwell", "fmha-forward:blackwell", "gemm:blackwell", "blackwell-bwd:blackwell", "blackwell-bwd-sub2:blackwell", "hopper-bwd:hopper", "hopper-bwd-q64:hopper",
+           "blackwell-fwd-sub2+d64:blackwell", "blackwell-fwd-plain+bf16+causal+d64:blackwell", "fmha-forward:blackwell", "gemm:blackwell", "blackwell-bwd:blackwell", "hopper-bwd:hopper", "hopper-bwd-q64:hopper",
            "hopper-retnet:hopper", "hopper-deltanet:hopper", "hopper-gla:hopper", "hopper-layer-norm:hopper", "hopper-grouped-gemm:hopper"]
 COUNTS = (0, 1, 2, 3, 7)
 # Bytes of spill stores that are known, by kernel; more are an error. hopper-gqa: two tiles of 64 x 128 in f32, their product and its
