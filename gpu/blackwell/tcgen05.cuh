@@ -96,6 +96,13 @@ __device__ __forceinline__ void tensor_multiply_lanes(TensorAddress d, TensorAdd
 template <int kCount>
 struct TensorColumns;
 
+// tcgen05.ld.16x256b: of the first half of the warp's lanes 2 kCount columns from `at` on. The
+// thread gets of lanes t / 4 and t / 4 + 8 the columns 8 j + 2 (t % 4) and the next: d[4 j], d[4 j
+// + 1], and d[4 j + 2], d[4 j + 3].
+
+template <int kCount>
+struct HalfLanes;
+
 // clang-format off
 #define TWILL_R1(o, i) o(i)
 #define TWILL_R2(o, i) o(i), o(i + 1)
@@ -132,6 +139,18 @@ TWILL_COLUMNS(4, "%0, %1, %2, %3", "%4", TWILL_R4)
 TWILL_COLUMNS(8, TWILL_N8, "%8", TWILL_R8)
 TWILL_COLUMNS(16, TWILL_N16, "%16", TWILL_R16)
 TWILL_COLUMNS(32, TWILL_N32, "%32", TWILL_R32)
+#define TWILL_HALF_LANES(N, TIMES, NAMES, AFTER, LIST)                                              \
+  template <>                                                                                      \
+  struct HalfLanes<N> {                                                                            \
+    static __device__ __forceinline__ void load(float* d, TensorAddress at) {                      \
+      asm volatile("tcgen05.ld.sync.aligned.16x256b.x" #TIMES ".b32 {" NAMES "}, [" AFTER "];"      \
+                   : LIST(TWILL_LOADED, 0) : "r"(at) : "memory");                                  \
+    }                                                                                              \
+  };
+TWILL_HALF_LANES(8, 2, TWILL_N8, "%8", TWILL_R8)
+TWILL_HALF_LANES(16, 4, TWILL_N16, "%16", TWILL_R16)
+TWILL_HALF_LANES(32, 8, TWILL_N32, "%32", TWILL_R32)
+#undef TWILL_HALF_LANES
 #undef TWILL_COLUMNS
 #undef TWILL_N32
 #undef TWILL_N16

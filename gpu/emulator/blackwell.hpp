@@ -59,4 +59,12 @@ struct TensorColumns {
   }
 };
 
+template <int kCount>
+struct HalfLanes {
+  static_assert(kCount == 8 || kCount == 16 || kCount == 32);
+  static void load(float* d, TensorAddress at) {
+    emulator::tensor_load_half(reinterpret_cast<std::uint32_t*>(d), kCount, at);
+  }
+};
+
 }  // namespace twill::gpu

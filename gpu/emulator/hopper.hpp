@@ -206,6 +206,12 @@ inline void store_matrix_x4(std::uint32_t address, std::uint32_t a, std::uint32_
                             std::uint32_t c, std::uint32_t d) {
   emulator::store_matrices(address, {used(a), used(b), used(c), used(d)}, false);
 }
+inline void load_matrix_x4(std::uint32_t address, std::uint32_t& a, std::uint32_t& b,
+                           std::uint32_t& c, std::uint32_t& d) {
+  std::uint32_t tiles[4];
+  emulator::load_matrices(tiles, address);
+  a = tiles[0], b = tiles[1], c = tiles[2], d = tiles[3];
+}
 inline void store_matrix_x4_transposed(std::uint32_t address, std::uint32_t a, std::uint32_t b,
                                        std::uint32_t c, std::uint32_t d) {
   emulator::store_matrices(address, {used(a), used(b), used(c), used(d)}, true);

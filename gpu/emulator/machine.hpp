@@ -4,10 +4,10 @@
 // thread, switched where they wait and, by chance, where they arrive.
 //
 // Emulated: shared memory, mbarriers with transaction counts, named barriers, TMA loads (with
-// multicast), stores and additions, warp shuffles, stmatrix, and wgmma through its descriptors of
-// 128-byte swizzled tiles (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"). What is
-// asynchronous happens at once or as late as its wait allows, by choice. Blocks run one cluster
-// after the other, or some at once.
+// multicast), stores and additions, warp shuffles, stmatrix, ldmatrix, and wgmma through its
+// descriptors of 128-byte swizzled tiles (PTX ISA, "Asynchronous Warpgroup Level Matrix
+// Instructions"). What is asynchronous happens at once or as late as its wait allows, by choice.
+// Blocks run one cluster after the other, or some at once.
 //
 // Errors: an access of shared memory that nothing orders before or after what TMA or wgmma does
 // there, or no fence.proxy.async where one side is ordinary (order.hpp); an ordinary write that the
@@ -111,10 +111,11 @@ void fence_async();
 void store_shared(std::uint32_t address, const void* from, std::uint32_t bytes);
 void load_shared(void* to, std::uint32_t address, std::uint32_t bytes);
 void store_matrices(std::uint32_t address, const std::uint32_t (&tiles)[4], bool transposed);
+void load_matrices(std::uint32_t (&tiles)[4], std::uint32_t address);
 /// Lets other threads run.
 void pause();
 
-/// wgmma.m64nNk16 of the warpgroup; a: of registers, null = by descriptor.
+/// wgmma.m64nNk16, of 8-bit elements k32, of the warpgroup; a: of registers, null = by descriptor.
 struct Multiply {
   Element element;
   int n;

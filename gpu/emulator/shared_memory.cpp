@@ -74,4 +74,18 @@ void store_matrices(std::uint32_t address, const std::uint32_t (&tiles)[4], bool
     }
 }
 
+void load_matrices(std::uint32_t (&tiles)[4], std::uint32_t address) {
+  // PTX ISA, "ldmatrix": lane 8 i + r gives the address of row r of tile i, and every lane gets of
+  // tile i the elements 2 (lane % 4) and the next of row lane / 4.
+  aligned("ldmatrix");
+  if (address % 16 != 0) fail("a row of ldmatrix that is not 16-byte aligned");
+  const auto lane = static_cast<std::uint32_t>(self().thread % 32);
+  Meeting& warp = self().block->warps[static_cast<std::size_t>(self().thread / 32)];
+  auto& words = warp.words[warp.generation % 2];
+  words[lane] = address;
+  meet(warp, 32);
+  for (std::uint32_t i = 0; i < 4; ++i)
+    load_shared(&tiles[i], words[8 * i + lane / 4] + 4 * (lane % 4), 4);
+}
+
 }  // namespace twill::gpu::emulator

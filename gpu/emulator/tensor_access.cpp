@@ -10,15 +10,33 @@
 
 namespace twill::gpu::emulator {
 
-void TensorMemory::load(std::uint32_t* registers, std::uint32_t count, std::uint32_t at) {
-  const std::uint32_t number = step(0, at, count);
-  const std::uint32_t lane = lane_of(at), column = column_of(at, count);
+namespace {
+
+/// Where register `r` of a load comes from: lane and column.
+std::pair<std::uint32_t, std::uint32_t> source_of(const PendingLoad& one, std::uint32_t r) {
+  if (!one.half) return {one.lane, one.column + r};
+  // PTX ISA, "Matrix fragment for shape .16x256b": eight columns of 16 lanes are four registers;
+  // four threads share a lane, and the last two registers are eight lanes on.
+  const std::uint32_t thread = one.lane % 32, quarter = one.lane - thread;
+  const std::uint32_t within = r % 4;
+  return {quarter + thread / 4 + (within >= 2 ? 8 : 0),
+          one.column + r / 4 * 8 + thread % 4 * 2 + within % 2};
+}
+
+}  // namespace
+
+void TensorMemory::load(std::uint32_t* registers, std::uint32_t count, std::uint32_t at,
+                        bool half) {
+  const std::uint32_t number = step(half ? 2 : 0, at, count), columns = half ? 2 * count : count;
+  const std::uint32_t lane = lane_of(at), column = column_of(at, columns);
   const Access access{agent(), number};
-  for (std::uint32_t c = column; c < column + count; ++c)
+  for (std::uint32_t c = column; c < column + columns; ++c)
     read_cell(lane / 32, c, access, "tcgen05.ld");
-  PendingLoad one{registers, count, lane, column, {}};
-  if (!core::late())
-    for (std::uint32_t c = 0; c < count; ++c) one.kept.push_back(word(lane, column + c));
+  PendingLoad one{registers, count, lane, column, half, {}};
+  for (std::uint32_t r = 0; r < count && !core::late(); ++r) {
+    const auto [from, place] = source_of(one, r);
+    one.kept.push_back(word(from, place));
+  }
   for (std::uint32_t c = 0; c < count; ++c)
     std::memcpy(registers + c, &kLentMark, sizeof kLentMark);
   state().loads.push_back(std::move(one));
@@ -43,7 +61,8 @@ void TensorMemory::wait_loads() {
       std::uint32_t mark;
       std::memcpy(&mark, one.registers + c, sizeof mark);
       if (mark != kLentMark) core::fail("registers of a tcgen05.ld in flight are written");
-      const std::uint32_t got = core::late() ? word(one.lane, one.column + c) : one.kept[c];
+      const auto [from, place] = source_of(one, c);
+      const std::uint32_t got = core::late() ? word(from, place) : one.kept[c];
       std::memcpy(one.registers + c, &got, sizeof got);
     }
   state().loads.clear();

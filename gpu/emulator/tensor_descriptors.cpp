@@ -32,10 +32,12 @@ Instruction decode(std::uint32_t word) {
   how.a_rows = field(word, 15, 15) != 0;
   how.b_rows = field(word, 16, 16) != 0;
   how.n = static_cast<std::uint32_t>(field(word, 17, 22) * 8);
-  if (field(word, 24, 28) * 16 != kLanes)
-    core::fail("a tcgen05.mma of other than 128 rows is not emulated");
-  if (how.n < 16 || how.n > 256 || how.n % 16 != 0)
-    core::fail("a tcgen05.mma of 128 rows has 16 to 256 columns by 16");
+  how.m = static_cast<std::uint32_t>(field(word, 24, 28) * 16);
+  if (how.m != kLanes && how.m != kLanes / 2)
+    core::fail("a tcgen05.mma of other than 128 or 64 rows is not emulated");
+  const std::uint32_t step = how.m == kLanes ? 16 : 8;
+  if (how.n < step || how.n > 256 || how.n % step != 0)
+    core::fail("a tcgen05.mma has 16 to 256 columns by 16, of 64 rows 8 to 256 by 8");
   return how;
 }
 

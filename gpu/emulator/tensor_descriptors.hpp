@@ -15,7 +15,7 @@ inline constexpr std::uint32_t kLanes = 128, kDepth = 16;
 /// What an instruction descriptor says.
 struct Instruction {
   Element element = Element::f16;
-  std::uint32_t n = 0;
+  std::uint32_t m = 0, n = 0;
   bool a_rows = false, b_rows = false;  ///< the operand is MN-major
 };
 

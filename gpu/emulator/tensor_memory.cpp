@@ -144,6 +144,9 @@ void tensor_multiply(const TensorProduct& product) {
 void tensor_load(std::uint32_t* registers, std::uint32_t count, std::uint32_t at) {
   memory().load(registers, count, at);
 }
+void tensor_load_half(std::uint32_t* registers, std::uint32_t count, std::uint32_t at) {
+  memory().load(registers, count, at, true);
+}
 void tensor_store(std::uint32_t at, const std::uint32_t* registers, std::uint32_t count) {
   memory().store(at, registers, count);
 }

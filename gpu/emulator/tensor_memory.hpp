@@ -1,7 +1,7 @@
 // Tensor memory and the instructions of tcgen05 on the emulated multiprocessor (PTX ISA 9.0,
 // "TensorCore 5th Generation Family Instructions"), one block alone (cta_group::1), products of
-// 128 rows of 16-bit operands with fp32 sums. Descriptors are decoded here as PTX ISA lays them
-// out; nothing is shared with gpu/blackwell, which makes them.
+// 128 or 64 rows of 16-bit operands with fp32 sums. Descriptors are decoded here as PTX ISA lays
+// them out; nothing is shared with gpu/blackwell, which makes them.
 //
 // Asynchronous work takes effect at once or as late as it may, by choice: a load or a store at the
 // warp's wait for it, products when the commit after them arrives, which is when no thread can go
@@ -47,6 +47,8 @@ struct TensorProduct {
 void tensor_multiply(const TensorProduct& product);
 /// 32x32b: `count` registers, a column each.
 void tensor_load(std::uint32_t* registers, std::uint32_t count, std::uint32_t at);
+/// 16x256b: `count` registers, of 16 lanes two columns a register.
+void tensor_load_half(std::uint32_t* registers, std::uint32_t count, std::uint32_t at);
 void tensor_store(std::uint32_t at, const std::uint32_t* registers, std::uint32_t count);
 
 }  // namespace twill::gpu::emulator

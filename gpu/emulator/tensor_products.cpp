@@ -10,6 +10,17 @@
 
 namespace twill::gpu::emulator {
 
+namespace {
+
+/// Where a row of the result lies (PTX ISA, tcgen05.mma, "Data path layout organization"): of 128
+/// rows in the lane of its number, of 64 rows each 16 in the lower half of another quarter.
+std::uint32_t lane_of_row(std::uint32_t row, std::uint32_t rows) {
+  constexpr std::uint32_t kHalfQuarter = 16;
+  return rows == kLanes ? row : row + row / kHalfQuarter * kHalfQuarter;
+}
+
+}  // namespace
+
 void TensorMemory::multiply(const TensorProduct& product) {
   const auto w = static_cast<std::size_t>(core::thread() / 32);
   if (warps_[w].issuer >= 0 && warps_[w].issuer != core::thread())
@@ -26,11 +37,12 @@ void TensorMemory::multiply(const TensorProduct& product) {
       for (std::uint32_t q = 0; q < 4; ++q) what(q, c);
   };
   if (product.a_in_lanes) {
+    if (how.m != kLanes) core::fail("an operand of 64 rows in tensor memory is not emulated");
     if (how.a_rows) core::fail("an operand in tensor memory that is MN-major");
     each(static_cast<std::uint32_t>(product.a), kDepth / 2,
          [&](std::uint32_t q, std::uint32_t c) { read_cell(q, c, access, "tcgen05.mma"); });
   } else {
-    Operand(product.a, how.a_rows).lines(kLanes, one.lines);
+    Operand(product.a, how.a_rows).lines(how.m, one.lines);
   }
   Operand(product.b, how.b_rows).lines(how.n, one.lines);
   each(product.d, how.n, [&](std::uint32_t q, std::uint32_t c) {
@@ -93,7 +105,7 @@ void TensorMemory::execute(const Product& product) {
             static_cast<std::uint16_t>(word(r, column + k / 2) >> (k % 2 * 16)), how.element);
   } else {
     const Operand operand(product.of.a, how.a_rows);
-    for (std::uint32_t r = 0; r < kLanes; ++r)
+    for (std::uint32_t r = 0; r < how.m; ++r)
       for (std::uint32_t k = 0; k < kDepth; ++k)
         a[r * kDepth + k] = to_float(core::read(rank_, operand.at(r, k)), how.element);
   }
@@ -101,9 +113,9 @@ void TensorMemory::execute(const Product& product) {
   for (std::uint32_t n = 0; n < how.n; ++n)
     for (std::uint32_t k = 0; k < kDepth; ++k)
       b[n * kDepth + k] = to_float(core::read(rank_, operand.at(n, k)), how.element);
-  for (std::uint32_t r = 0; r < kLanes; ++r)
+  for (std::uint32_t r = 0; r < how.m; ++r)
     for (std::uint32_t n = 0; n < how.n; ++n) {
-      std::uint32_t& d = word(r, (product.of.d & 0xFFFF) + n);
+      std::uint32_t& d = word(lane_of_row(r, how.m), (product.of.d & 0xFFFF) + n);
       float sum = product.of.accumulate ? std::bit_cast<float>(d) : 0.F;
       for (std::uint32_t k = 0; k < kDepth; ++k) sum += a[r * kDepth + k] * b[n * kDepth + k];
       d = std::bit_cast<std::uint32_t>(sum);

@@ -55,6 +55,7 @@ struct Warp {
 struct PendingLoad {
   std::uint32_t* registers;
   std::uint32_t count, lane, column;
+  bool half;                        ///< 16x256b, else 32x32b
   std::vector<std::uint32_t> kept;  ///< read already
 };
 struct PendingStore {
@@ -106,7 +107,7 @@ class TensorMemory : public Part {
   void fence_before();
   void fence_after();
 
-  void load(std::uint32_t* registers, std::uint32_t count, std::uint32_t at);
+  void load(std::uint32_t* registers, std::uint32_t count, std::uint32_t at, bool half = false);
   void store(std::uint32_t at, const std::uint32_t* registers, std::uint32_t count);
   void wait_loads();
   void wait_stores();

@@ -2,8 +2,10 @@
 // its arithmetic, and the groups in which a warpgroup waits for it.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -53,8 +55,46 @@ void find_lines(Block& block, Wgmma& op) {
   }
 }
 
+/// e4m3 (PTX ISA, "Alternate floating point data formats"): the exponent's bias is 7; of the
+/// largest exponent only the largest fraction is no number.
+float eight_bits(std::uint8_t bits) {
+  const int exponent = bits >> 3 & 15, fraction = bits & 7;
+  float x = exponent == 0 ? std::ldexp(static_cast<float>(fraction) / 8.F, -6)
+                          : std::ldexp(1.F + static_cast<float>(fraction) / 8.F, exponent - 7);
+  if (exponent == 15 && fraction == 7) x = std::numeric_limits<float>::quiet_NaN();
+  return bits >= 128 ? -x : x;
+}
+/// m64nNk32 of 8-bit elements, which lie two by two where k16 has one. The sum is in fp32: that the
+/// tensor core keeps fewer bits of it is not emulated.
+void execute_bytes(Block& block, const Wgmma& op) {
+  const Multiply& m = op.of;
+  if (m.a != nullptr || m.a_transposed || m.b_transposed)
+    fail("a wgmma of 8-bit elements that are in registers or not K-major");
+  const auto row = [&](std::uint64_t tile, int i, float(&to)[32]) {
+    for (int k = 0; k < 32; ++k)
+      to[k] = eight_bits(
+          static_cast<std::uint8_t>(operand(block, tile, false, i, k / 2) >> (8 * (k % 2))));
+  };
+  float a[64][32], b[32];
+  for (int r = 0; r < 64; ++r) row(m.a_tile, r, a[r]);
+  for (int n = 0; n < m.n; ++n) {
+    row(m.b_tile, n, b);
+    for (int r = 0; r < 64; ++r) {
+      const int t = r / 16 * 32 + r % 8 * 4 + n % 8 / 2, i = n / 8 * 4 + r % 16 / 8 * 2 + n % 2;
+      std::uint32_t& d = op.d[static_cast<std::size_t>(t)][i];
+      float sum = m.accumulate ? std::bit_cast<float>(d) : 0.F;
+      for (int k = 0; k < 32; ++k) sum += a[r][k] * b[k];
+      d = std::bit_cast<std::uint32_t>(sum);
+    }
+  }
+}
+
 void execute(Block& block, const Wgmma& op) {
   const Multiply& m = op.of;
+  if (m.element == Element::f8) {
+    execute_bytes(block, op);
+    return;
+  }
   const std::vector<float>& value = table(m.element);
   std::vector<float> a(std::size_t{64} * 16), b(static_cast<std::size_t>(m.n) * 16);
   if (m.a == nullptr) {

@@ -301,7 +301,17 @@ __device__ __forceinline__ void store_matrix_x4(std::uint32_t address, std::uint
                : "memory");
 }
 
-/// The same, each tile transposed.
+/// The other way, ldmatrix.
+__device__ __forceinline__ void load_matrix_x4(std::uint32_t address, std::uint32_t& a,
+                                               std::uint32_t& b, std::uint32_t& c,
+                                               std::uint32_t& d) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+               : "r"(address)
+               : "memory");
+}
+
+/// store_matrix_x4(), each tile transposed.
 __device__ __forceinline__ void store_matrix_x4_transposed(std::uint32_t address, std::uint32_t a,
                                                            std::uint32_t b, std::uint32_t c,
                                                            std::uint32_t d) {

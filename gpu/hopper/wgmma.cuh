@@ -1,5 +1,5 @@
 // Warpgroup matrix multiply-accumulate (wgmma, PTX ISA): D[64 x N] += A[64 x 16] B[16 x N], 16-bit
-// operands, fp32 accumulators, asynchronous. A comes from shared memory or registers, B from shared
+// operands (of 8 bits A[64 x 32] B[32 x N]), fp32 accumulators, asynchronous. A comes from shared memory or registers, B from shared
 // memory; both through descriptors of 128-byte swizzled tiles.
 //
 // Accumulator layout: thread t of the warpgroup holds of rows 16 * (t / 32) + (t % 32) / 4 + 8 * h,
@@ -129,6 +129,26 @@ TWILL_WGMMA(f16, "f16", 256, TWILL_D128, "%128", "%129", "%130", "%131", "%132",
 TWILL_WGMMA(bf16, "bf16", 256, TWILL_D128, "%128", "%129", "%130", "%131", "%132",
     "%128, %129, %130, %131", "%132", "%133", "%134", TWILL_OUT32(0), TWILL_OUT32(32),
     TWILL_OUT32(64), TWILL_OUT32(96))
+// k32 of 8-bit elements, e4m3, both operands K-major: the instruction has no transposed ones.
+#define TWILL_WGMMA8(N, D, A, B, P, ...)                                                            \
+  template <>                                                                                      \
+  struct Wgmma<Element::f8, N> {                                                                   \
+    template <int kTransA, int kTransB>                                                            \
+    static __device__ __forceinline__ void ss(float (&d)[N / 2], std::uint64_t a, std::uint64_t b, \
+                                              int accumulate) {                                    \
+      static_assert(kTransA == 0 && kTransB == 0);                                                 \
+      asm volatile("{ .reg .pred p; setp.ne.b32 p, " P ", 0;\n" \
+                   "wgmma.mma_async.sync.aligned.m64n" #N "k32.f32.e4m3.e4m3 {" D "}, " A \
+                   ", " B ", p, 1, 1; }" \
+                   : __VA_ARGS__                                                                   \
+                   : "l"(a), "l"(b), "r"(accumulate));                                             \
+    }                                                                                              \
+  };
+TWILL_WGMMA8(64, TWILL_D32, "%32", "%33", "%34", TWILL_OUT32(0))
+TWILL_WGMMA8(128, TWILL_D64, "%64", "%65", "%66", TWILL_OUT32(0), TWILL_OUT32(32))
+TWILL_WGMMA8(256, TWILL_D128, "%128", "%129", "%130", TWILL_OUT32(0), TWILL_OUT32(32),
+    TWILL_OUT32(64), TWILL_OUT32(96))
+#undef TWILL_WGMMA8
 #undef TWILL_WGMMA
 #undef TWILL_D128
 #undef TWILL_D64

@@ -35,6 +35,27 @@ void one_warp(When when) {
                    tensor_wait_loads();
                    if (y[1] != 2) throw emulator::Error("wrong");
                  }));
+  // PTX ISA, "Matrix fragment for shape .16x256b": row and column of each register.
+  check_accepted(
+      "16x256b", warp, with(32, [](TensorAddress at) {
+        const int lane = static_cast<int>(threadIdx.x % 32);
+        float x[16], y[8];
+        for (int c = 0; c < 16; ++c) x[c] = static_cast<float>(100 * lane + c);
+        TensorColumns<16>::store(at + 3, x);
+        tensor_wait_stores();
+        HalfLanes<8>::load(y, at + 3);
+        tensor_wait_loads();
+        const int row = lane / 4, column = lane % 4 * 2;
+        const int rows[] = {row, row, row + 8, row + 8}, columns[] = {0, 1, 0, 1};
+        for (int r = 0; r < 8; ++r)
+          if (y[r] != static_cast<float>(100 * rows[r % 4] + r / 4 * 8 + column + columns[r % 4]))
+            throw emulator::Error("wrong");
+      }));
+  check_refused("not allocated", warp, with(32, [](TensorAddress at) {
+                  float y[8];
+                  HalfLanes<8>::load(y, at + 17);
+                  tensor_wait_loads();
+                }));
   check_refused("before the warp's wait", warp, with(32, [](TensorAddress at) {
                   float x[1] = {1};
                   TensorColumns<1>::store(at, x);
@@ -222,7 +243,7 @@ void product_rules(When when) {
       {word | 1U << 23, "reserved bits"},
       {word | 1U << 29, "reserved bits"},
       {word | 1U << 30, "a shift"},
-      {word ^ 12U << 24, "other than 128 rows"},
+      {word ^ 1U << 24, "other than 128 or 64 rows"},
       {(word & ~(63U << 17)) | 3U << 17, "columns by 16"},
       {word & ~(63U << 17), "columns by 16"},
       {word | 33U << 17, "columns by 16"},
@@ -231,6 +252,10 @@ void product_rules(When when) {
   check_refused("MN-major", four, with([&](TensorAddress at) {
                   if (threadIdx.x == 0)
                     tensor_multiply_lanes(at, at + 64, b_tile(), how() | 1U << 15, 0);
+                }));
+  check_refused("an operand of 64 rows", four, with([&](TensorAddress at) {
+                  if (threadIdx.x == 0)
+                    tensor_multiply_lanes(at, at + 64, b_tile(), how() ^ 12U << 24, 0);
                 }));
 }
 

@@ -20,19 +20,44 @@ void CudaSlotPrinter::load(int depth, int op, const Value& value, Iteration it) 
   const CudaCoordinates where = cuda_coordinates(c_, value.tensor, cuda_iteration(it));
   if (value.shape.size() == 1) {
     const std::string& host = plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])];
+    const bool steps = plan_.axes.tensors[at(plan_.axes.tensor_of[at(value.tensor)])].steps >= 0;
+    const std::string of_batch = "std::int64_t{place.batch}";
     line(depth, "load_vector(" + barrier_at(event, it) + ", " + buffer + "Bytes, " +
-                    copy_at(storage, it) + ", g." + host +
-                    "_data + std::int64_t{place.batch} * g." + host + "_rows + " + where.row +
-                    ");");
+                    copy_at(storage, it) + ", g." + host + "_data + " +
+                    (steps ? "(" + of_batch + " * n + " + cuda_iteration(it) + ")" : of_batch) +
+                    " * g." + host + "_rows + " + where.row + ");");
     return;
   }
-  line(depth, "load_tile(" + barrier_at(event, it) + ", " + buffer + "Bytes, " +
-                  copy_at(storage, it) + ", &g." +
-                  plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])] + "_map, " +
+  line(depth, std::string(value.type == "f32"  ? "load_floats("
+                          : value.type == "f8" ? "load_bytes("
+                                               : "load_tile(") +
+                  barrier_at(event, it) + ", " + buffer + "Bytes, " + copy_at(storage, it) +
+                  ", &g." + plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])] + "_map, " +
                   where.row + ", " + where.column + ", place.batch);");
 }
 
+void CudaSlotPrinter::store_registers(int depth, int op, const Value& value, Iteration it) {
+  for (const program::Event& event : legal_.program.events)
+    if (!event.pending && event.op == legal_op(op))
+      refuse("release", "the store " + harmless(value.id) +
+                            " from registers was to tell a barrier of its end");
+  const int v = plan_.links.result[at(op)];
+  read_.clear();
+  const std::string what =
+      evaluate(v, {operand(depth, op, value.operands[0], it, v)}, cuda_iteration(it)).text;
+  line(depth, "if (threadIdx.x % 128 == 0) bulk_wait_read();",
+       "WAR: the store of the iteration before has read the buffer");
+  send(depth, value, staged(v), what, cuda_coordinates(c_, value.tensor, cuda_iteration(it)),
+       false);
+}
+
 void CudaSlotPrinter::store(int depth, int op, const Value& value, Iteration it) {
+  if (!blackwell() && !narrow() && value.shape.size() == 2 &&
+      plan_.staging.contains(plan_.links.result[at(op)]) &&
+      plan_.links.values[at(op)].size() == 1 && !plan_.adds(value.tensor)) {
+    store_registers(depth, op, value, it);
+    return;
+  }
   if (!narrow() || p_.ops[at(op)].ending != Ending::transaction || value.shape.size() != 2 ||
       plan_.links.values[at(op)].size() != 1)
     refuse("op", harmless(value.id) + " stores a tile otherwise than in bulk: not emitted yet");

@@ -32,6 +32,12 @@ void CudaSlotPrinter::after() {
          "all that this slot does has ended");
     if (!narrow() && commits) line(1, "if (leads(group)) tensor_commit(" + barrier + ");");
   }
+  const bool sends = std::any_of(p_.ops.begin(), p_.ops.end(), [&](const program::Op& op) {
+    return op.slot == slot_ && !narrow() &&
+           plan_.staging.contains(plan_.links.result[at(static_cast<int>(&op - p_.ops.data()))]);
+  });
+  if (sends)
+    line(1, "if (threadIdx.x % 128 == 0) bulk_wait_read();", "the last stores of the loop");
   if (stores.empty()) return;
   line(1, "", "After the loop.");
   wait_for_others();
@@ -158,32 +164,56 @@ void CudaSlotPrinter::final_value(int v, std::set<int>& written) {
     bulk_store(value, buffer);
     return;
   }
-  const int groups = c_.warpgroups(slot_), blocks = blocks_of(value);
-  const Amount block = 64 * value.shape[1] * meaning::number_type(value.type)->bytes;
-  const std::string threads = std::to_string(groups * 128);
-  const std::string barrier = std::to_string(slot_ + 1);  // 0 is __syncthreads's
   // (What other slots did with it they have told, and each thread has waited for that.)
   const auto users = plan_.staging_users.find(v);
   if (users != plan_.staging_users.end() && users->second.contains(slot_))
-    line(1, "named_sync(" + barrier + ", " + threads + ");",
+    line(1,
+         "named_sync(" + std::to_string(slot_ + 1) + ", " +
+             std::to_string(c_.warpgroups(slot_) * 128) + ");",
          "no warp of the slot reads it any more");
-  line(1, "store_tile(" + buffer + ", group, " + result.text + ");");
-  line(1, "fence_async_shared();", "ordinary writes, read by the bulk store");
-  line(1, "named_sync(" + barrier + ", " + threads + ");");
-  line(1, "if (threadIdx.x % 128 == 0) {");
-  for (int b = 0; b < blocks; ++b) {
-    std::string first = groups > 1 ? "group * " + std::to_string(blocks) : "";
-    if (b > 0) first += (first.empty() ? "" : " + ") + std::to_string(b);
-    const auto times = [&](Amount x) {
-      return first.empty()                            ? std::string()
-             : first.find(" + ") == std::string::npos ? " + " + first + " * " + std::to_string(x)
-                                                      : " + (" + first + ") * " + std::to_string(x);
-    };
-    line(2, "tma_store_start(&g." + host + "_map, " + buffer + times(block) + ", " + where.row +
-                times(64) + ", (" + where.column + ") / 64, 0, place.batch);");
+  send(1, value, buffer, result.text, where, true);
+}
+
+void CudaSlotPrinter::send(int depth, const Value& value, const std::string& buffer,
+                           const std::string& what, const CudaCoordinates& where, bool last) {
+  const std::string& host = plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])];
+  const int groups = c_.warpgroups(slot_), blocks = blocks_of(value);
+  const bool floats = value.type == "f32";
+  const Amount block = 64 * value.shape[1] * meaning::number_type(value.type)->bytes;
+  const std::string barrier = std::to_string(slot_ + 1);  // 0 is __syncthreads's
+  const std::string sync = "named_sync(" + barrier + ", " + std::to_string(groups * 128) + ");";
+  if (!floats && c_.shares(slot_, value) > 1)
+    refuse("storage", harmless(value.id) + " is stored by warpgroups that share out its columns");
+  if (!last) line(depth, sync);
+  if (floats)
+    panels(depth, value, buffer, what);
+  else
+    line(depth, "store_tile(" + buffer + ", group, " + what + ");");
+  line(depth, "fence_async_shared();", "ordinary writes, read by the bulk store");
+  line(depth, sync);
+  if (floats) {  // (Panels have all rows of the tile.)
+    line(depth,
+         "if (threadIdx.x % 128 == 0" + std::string(groups > 1 ? " && group == 0" : "") + ") {");
+    line(depth + 1, "tma_store_start(&g." + host + "_map, " + buffer + ", " + where.row + ", (" +
+                        where.column + ") / 32, 0, place.batch);");
+  } else {
+    line(depth, "if (threadIdx.x % 128 == 0) {");
+    for (int b = 0; b < blocks; ++b) {
+      std::string first = groups > 1 ? "group * " + std::to_string(blocks) : "";
+      if (b > 0) first += (first.empty() ? "" : " + ") + std::to_string(b);
+      const auto times = [&](Amount x) {
+        return first.empty() ? std::string()
+               : first.find(" + ") == std::string::npos
+                   ? " + " + first + " * " + std::to_string(x)
+                   : " + (" + first + ") * " + std::to_string(x);
+      };
+      line(depth + 1, "tma_store_start(&g." + host + "_map, " + buffer + times(block) + ", " +
+                          where.row + times(64) + ", (" + where.column +
+                          ") / 64, 0, place.batch);");
+    }
   }
-  line(2, "bulk_wait_read();");
-  line(1, "}");
+  if (last) line(depth + 1, "bulk_wait_read();");
+  line(depth, "}");
 }
 
 }  // namespace twill::emit

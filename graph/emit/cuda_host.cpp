@@ -26,15 +26,20 @@ class CudaHostPrinter {
     for (std::size_t t = 0; t < plan_.axes.tensors.size(); ++t) {
       const HostTensor& host = plan_.axes.tensors[t];
       const meaning::Tensor& tensor = m_.tensors[at(host.parts.front())];
-      if (host.type != "f16" && host.type != "bf16" && host.type != "f32")
+      if (host.type != "f16" && host.type != "bf16" && host.type != "f32" &&
+          (host.type != "f8" || blackwell_ || host.output))
         throw Refusal{"type", "a tensor is of type " + harmless(host.type)};
-      std::string axes;
+      std::string axes = host.steps >= 0 ? axis(host.steps) : "";
       for (const int a : host.axes) axes += (axes.empty() ? "" : ", ") + axis(a);
       line(2, "{\"" + plan_.host_name[t] + "\", Number::" + host.type + ", " +
-                  (host.output ? "true" : "false") + ", " + std::to_string(host.axes.size()) +
-                  ", {" + axes + "}, " + std::to_string(host.parts.size()) + ", " +
-                  number_text(tensor.low) + ", " + number_text(tensor.high) +
-                  (host.added ? ", true" : "") + "},");
+                  (host.output ? "true" : "false") + ", " +
+                  std::to_string(host.axes.size() + (host.steps >= 0 ? 1 : 0)) + ", {" + axes +
+                  "}, " + std::to_string(host.parts.size()) + ", " + number_text(tensor.low) +
+                  ", " + number_text(tensor.high) +
+                  (host.steps >= 0 ? ", false, true"
+                   : host.added    ? ", true"
+                                   : "") +
+                  "},");
     }
     line(1, "};");
     line(1, "static constexpr int kBlockAxes = " + std::to_string(plan_.axes.blocks.size()) + ";");
@@ -71,8 +76,14 @@ class CudaHostPrinter {
   }
   bool vector(std::size_t tensor) const { return plan_.axes.tensors[tensor].axes.size() == 1; }
 
+  /// Is it a matrix of fp32 elements, which TMA copies by panels of 32 columns?
+  bool panels(std::size_t tensor) const {
+    const HostTensor& host = plan_.axes.tensors[tensor];
+    return !blackwell_ && !vector(tensor) && host.type == "f32" &&
+           m_.tensors[at(host.parts.front())].shape[1] % 32 == 0;
+  }
   bool floats(std::size_t tensor) const {
-    return vector(tensor) || plan_.axes.tensors[tensor].added;
+    return vector(tensor) || plan_.axes.tensors[tensor].added || panels(tensor);
   }
 
   std::string axis(int a) const {
@@ -124,8 +135,14 @@ class CudaHostPrinter {
         continue;
       }
       const meaning::Tensor& tensor = m_.tensors[at(host.parts.front())];
-      if (host.added && tensor.shape[1] % 32 == 0) {
+      if ((host.added && tensor.shape[1] % 32 == 0) || panels(t)) {
         line(1, "g." + name + "_map = float_map(" + name + "_data, batch, " + extent(host.axes[0]) +
+                    ", " + extent(host.axes[1]) + ", " + std::to_string(tensor.shape[0]) + ", " +
+                    std::to_string(tensor.shape[1]) + ");");
+        continue;
+      }
+      if (host.type == "f8") {
+        line(1, "g." + name + "_map = byte_map(" + name + "_data, batch, " + extent(host.axes[0]) +
                     ", " + extent(host.axes[1]) + ", " + std::to_string(tensor.shape[0]) + ", " +
                     std::to_string(tensor.shape[1]) + ");");
         continue;
@@ -158,6 +175,7 @@ class CudaHostPrinter {
     if (one.columns > 0)
       text = "columns(" + text + ", " + std::to_string(one.first_column) + ", " +
              std::to_string(one.columns) + ")";
+    if (one.row >= 0) text = "picked_row(" + text + ", " + std::to_string(one.row) + ")";
     if (one.along_columns) text = "across(" + text + ", " + std::to_string(value.shape[0]) + ")";
     return one.transposed ? "transposed(" + text + ")" : text;
   }

@@ -56,7 +56,7 @@ std::string CudaSlotPrinter::memory_operand(int op, const Operand& one, Iteratio
     shape = m_.values[at(source.value)].shape;
   } else if (source.kind == Source::memory) {
     const Value& held_there = plan_.value_of(source.storage);
-    if (element_type(held_there.type).empty())
+    if (product_element(held_there.type, blackwell()).empty())
       refuse("type", harmless(held_there.id) + " must be f16 or bf16: a product reads it");
     address = copy_at(source.storage, it + -source.distance);
     shape = held_there.shape;
@@ -80,6 +80,13 @@ std::string CudaSlotPrinter::memory_operand(int op, const Operand& one, Iteratio
   }
   // A is M x K: its rows, or turned its columns, are M. B is K x N: turned, its rows are N.
   const bool k_major = left != source.transposed;
+  const std::string& type =
+      m_.values[at(source.kind == Source::before ? source.value
+                                                 : plan_.links.result[at(source.op)])]
+          .type;
+  if (type == "f8" && (!k_major || source.columns > 0))
+    refuse("operand", "a product of 8-bit elements sums over the columns of whole tiles: " +
+                          harmless(p_.ops[at(op)].id));
   if (offset > 0) address += " + " + std::to_string(offset);
   const Value& value = m_.values[at(plan_.links.result[at(op)])];
   const int across = blackwell() ? 1 : c_.shares(slot_, value);
@@ -113,6 +120,7 @@ void CudaSlotPrinter::meet(int depth, const std::string& comment) {
        comment);  // 0 is __syncthreads's
   fences_.written.clear();
   fences_.multiplied.clear();
+  fences_.read.clear();
   for (const CudaFlight& flight : flights_) fences_.multiplied.merge(multiplied_by(flight.op));
 }
 
@@ -128,7 +136,7 @@ void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration i
   const std::string& type = m_.values[at(std::max(value.operands[0].value, 0))].type;
   for (std::size_t k = 0; k < 2; ++k) {
     const Operand& one = value.operands[k];
-    if (one.value < 0 || element_type(m_.values[at(one.value)].type).empty() ||
+    if (one.value < 0 || product_element(m_.values[at(one.value)].type, blackwell()).empty() ||
         m_.values[at(one.value)].type != type)
       refuse("type",
              "operands of the product " + harmless(value.id) + " must both be f16 or both bf16");
@@ -151,9 +159,14 @@ void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration i
   const auto& shape = m_.values[at(first.value)].shape;
   std::int64_t k = shape[first.transposed ? 0 : 1];
   if (first.columns > 0 && !first.transposed) k = first.columns;
-  if (k % 16 != 0)
+  const std::int64_t at_once = type == "f8" ? 32 : 16;
+  if (k % at_once != 0)
     refuse("op", "the product " + harmless(value.id) + " sums over " + std::to_string(k) +
-                     ": must be a multiple of 16");
+                     ": must be a multiple of " + std::to_string(at_once));
+  if (type == "f8" && value.shape[1] != 64 && value.shape[1] != 128 && value.shape[1] != 256)
+    refuse("op", "the product " + harmless(value.id) + " of 8-bit elements has " +
+                     std::to_string(value.shape[1]) +
+                     " columns: gpu/hopper/wgmma.cuh has 64, 128 and 256");
   std::string a = memory_operand(op, first, it, true), left;
   if (blackwell()) {
     tensor_product(depth, op, value, it, a, b, k);
@@ -193,8 +206,9 @@ void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration i
     meet(depth, "all warpgroups of the slot have written what the product reads");
   fences_.multiplied.insert(reads.begin(), reads.end());
   line(depth,
-       std::string(onto ? "start_product_onto<" : "start_product<") + element_type(type) + ", " +
-           std::to_string(k) + ">(" + name + ", " + a + ", " + b + ");",
+       std::string(onto ? "start_product_onto<" : "start_product<") +
+           product_element(type, blackwell()) + ", " + std::to_string(k) + ">(" + name + ", " + a +
+           ", " + b + ");",
        std::to_string(value.shape[0]) + " x " + std::to_string(value.shape[1]) + " x " +
            std::to_string(k));
   flights_.push_back({op, it.offset, name, left});
@@ -216,7 +230,9 @@ std::string CudaSlotPrinter::read_name(int op, const std::string& place) {
   refuse("operand", "an op reads more than two copies of " + harmless(p_.ops[at(op)].id));
 }
 
-CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, Iteration it) {
+CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, Iteration it,
+                                        int user) {
+  if (one.row >= 0) return row_of_tile(depth, op, one, it, user);
   Source source = values_.resolve(op, one);
   if (one.along_columns) {
     if (source.kind != Source::registers || !legal_.read_again[at(source.op)])
@@ -257,8 +273,15 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
         load_lanes(depth, name, source.storage, place + own_part(what.shape[1]));
         return {name};
       }
+      if (!blackwell()) {
+        const std::string place = copy_at(source.storage, it + -source.distance);
+        const std::string name = read_name(source.op, place);
+        declare(name, type_of(value));
+        load_shared_tile(depth, name, source, place);
+        return {name};
+      }
       if (what.function == Function::load || what.type != "f32")
-        refuse("operand", "the 16-bit tile " + harmless(what.id) +
+        refuse("operand", "the tile " + harmless(what.id) + " of " + harmless(what.type) +
                               " is read to registers from shared memory: not emitted yet");
       if (c_.warpgroups(from) != c_.warpgroups(slot_))
         refuse("storage", harmless(what.id) + " is handed to a slot of another number of warps");
@@ -270,7 +293,10 @@ CudaExpression CudaSlotPrinter::operand(int depth, int op, const Operand& one, I
                       ", " + place + ", group);");
       return {name};
     }
-    case Source::before: refuse("operand", "a tile from before the loop is read to registers");
+    case Source::before:
+      return plan_.resident.contains(source.value)
+                 ? resident_tile(depth, source.value)
+                 : CudaExpression{plan_.variable[at(source.value)]};
     case Source::computed: refuse("operand", "a number is used that no op runs");
   }
   refuse("operand", "an operand of " + harmless(p_.ops[at(op)].id));
@@ -282,14 +308,14 @@ void CudaSlotPrinter::compute(int depth, int op, Iteration it) {
     parts(depth, {legal_op(op)}, it);
     return;
   }
-  if (copies_lanes(depth, op, it)) return;
+  if (copies_lanes(depth, op, it) || copies_operand(depth, op, it)) return;
   const int result = plan_.links.result[at(op)];
   chain_.clear();
   CudaExpression last;
   for (const int v : plan_.links.values[at(op)]) {
     const Value& value = m_.values[at(v)];
     std::vector<CudaExpression> in;
-    for (const Operand& one : value.operands) in.push_back(operand(depth, op, one, it));
+    for (const Operand& one : value.operands) in.push_back(operand(depth, op, one, it, v));
     last = evaluate(v, in, cuda_iteration(it));
     if (v != result) {
       const std::string& name = plan_.variable[at(v)];
@@ -302,14 +328,130 @@ void CudaSlotPrinter::compute(int depth, int op, Iteration it) {
   arrive(depth, legal_op(op), it, "arrive");
 }
 
+void CudaSlotPrinter::load_shared_tile(int depth, const std::string& name, const Source& source,
+                                       const std::string& place) {
+  const Value& what = m_.values[at(plan_.links.result[at(source.op)])];
+  const int from = p_.ops[at(source.op)].slot;
+  const bool loaded = what.function == Function::load, half = !element_type(what.type).empty();
+  if (!half && what.type != "f32")
+    refuse("operand", "the tile " + harmless(what.id) + " of " + harmless(what.type) +
+                          " is read to registers from shared memory: not emitted yet");
+  if (half && (what.shape.size() != 2 || c_.shares(slot_, what) > 1 || what.shape[1] % 64 != 0))
+    refuse("operand", "the 16-bit tile " + harmless(what.id) +
+                          " is read to registers from shared memory by warpgroups that share out "
+                          "its columns, or has columns that are not by 64");
+  // (What another slot has stored all of it has told of; within a slot nothing was told.)
+  if (half && from == slot_ && !loaded)
+    refuse("operand", harmless(what.id) + " is read back from shared memory by its own slot");
+  if (!half && !loaded && c_.warpgroups(from) != c_.warpgroups(slot_))
+    refuse("storage", harmless(what.id) + " is handed to a slot of another number of warps");
+  if (!half && what.shape.size() == 2 && (loaded || stored_in_bulk(source.storage))) {
+    line(depth, "load_panels<" + std::to_string(what.shape[0]) + ">(" + name + ", " + place + ", " +
+                    panel_place(what) + ");");
+  } else {
+    line(depth, (half                     ? "load_operand<" + std::to_string(what.shape[0]) + ">("
+                 : what.shape.size() == 1 ? std::string("load_rows(")
+                                          : std::string("load_fragments(")) +
+                    name + ", " + place + ", group);");
+  }
+  fences_.apart = true;
+  fences_.read.insert(source.storage);
+}
+
+std::string CudaSlotPrinter::sharing_out(int storage) const {
+  const Value& what = plan_.value_of(storage);
+  const int w = writer(storage);
+  const bool panels =
+      stored_in_bulk(storage) ||
+      (w >= 0 && m_.values[at(plan_.links.result[at(w)])].function == Function::load);
+  std::string text = panels && what.type == "f32" ? "panels " : "";
+  for (const std::int64_t extent : what.shape) text += std::to_string(extent) + " ";
+  return text + what.type;
+}
+
+void CudaSlotPrinter::end_reading(int depth, int storage) {
+  const std::string own = sharing_out(storage);
+  for (const int s : fences_.read)
+    if (overlap(storage, {s}) && sharing_out(s) != own) {
+      meet(depth, "no warp of the slot reads there any more");
+      return;
+    }
+}
+
+CudaExpression CudaSlotPrinter::row_of_tile(int depth, int op, const Operand& one, Iteration it,
+                                            int user) {
+  Operand tile;
+  tile.value = one.value;
+  tile.distance = one.distance;
+  const Source source = values_.resolve(op, tile);
+  const Value& what = m_.values[at(one.value)];
+  if (source.kind != Source::registers || source.transposed || source.columns > 0 ||
+      one.is_part() != (one.row >= 0) || one.columns > 0 || one.rows > 0 || one.column >= 0 ||
+      one.along_columns || c_.shares(slot_, what) > 1)
+    refuse("operand", harmless(m_.values[at(user)].id) +
+                          " takes a row of a tile that is not a whole one in registers");
+  const std::string from = held(source.op, op, it, source.distance);
+  touch(depth, from, "RAW");
+  const std::string& buffer = c_.row_buffer.at(user);
+  const std::string place =
+      "copy_of<2>(" + shared(buffer) + ", " + buffer + "Bytes, " + cuda_iteration(it) + ")";
+  const std::string name = plan_.variable[at(user)] + "_read";
+  declare(name, type_of(user));
+  line(depth, "store_row(" + place + ", group, " + std::to_string(one.row) + ", " + from + ");");
+  meet(depth, "the row is there, and nobody reads that of two iterations before");
+  line(depth, "load_rows(" + name + ", " + place + ", group);");
+  return {name};
+}
+
+bool CudaSlotPrinter::copies_operand(int depth, int op, Iteration it) {
+  if (blackwell() || plan_.links.values[at(op)].size() != 1) return false;
+  const Value& value = m_.values[at(plan_.links.result[at(op)])];
+  if (value.function != Function::copy || value.operands[0].value < 0 ||
+      value.operands[0].along_columns)
+    return false;
+  const Source source = values_.resolve(op, value.operands[0]);
+  if (source.kind != Source::memory || source.transposed || source.columns > 0) return false;
+  const Value& what = m_.values[at(plan_.links.result[at(source.op)])];
+  if (on_tmem(source) || what.shape.empty() || what.type != value.type ||
+      (what.type == "f32" && what.function != Function::load))
+    return false;
+  claim(depth, op);
+  load_shared_tile(depth, variable(op), source, copy_at(source.storage, it + -source.distance));
+  hand_over(depth, op, it, {variable(op)});
+  arrive(depth, legal_op(op), it, "arrive");
+  return true;
+}
+
+CudaExpression CudaSlotPrinter::resident_tile(int depth, int v) {
+  const Value& value = m_.values[at(v)];
+  if (blackwell() || value.type != "f32" || value.shape.size() != 2)
+    refuse("operand", "a tile from before the loop is read to registers, and is " +
+                          harmless(value.type) + " or on Blackwell");
+  const std::string& name = plan_.variable[at(v)];
+  declare(name, type_of(v));
+  fences_.apart = true;
+  line(depth, "load_panels<" + std::to_string(value.shape[0]) + ">(" + name + ", " +
+                  shared(plan_.resident.at(v).name) + ", " + panel_place(value) + ");");
+  return {name};
+}
+
 void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression& result) {
-  const int value = plan_.links.result[at(op)];
+  claim(depth, op);
+  line(depth, variable(op) + " = " + result.text + ";");
+  hand_over(depth, op, it, result);
+}
+
+void CudaSlotPrinter::claim(int depth, int op) {
   const std::string& name = variable(op);
   if (p_.ops[at(op)].writes.empty()) refuse("op", harmless(p_.ops[at(op)].id) + " writes nothing");
   touch(depth, name, "WAR");
   if (plan_.registers_of(op) >= 0) age_variables(depth, op);
-  declare(name, type_of(value));
-  line(depth, name + " = " + result.text + ";");
+  declare(name, type_of(plan_.links.result[at(op)]));
+}
+
+void CudaSlotPrinter::hand_over(int depth, int op, Iteration it, const CudaExpression& result) {
+  const int value = plan_.links.result[at(op)];
+  const std::string& name = variable(op);
   for (const int s : p_.ops[at(op)].writes) {
     if (p_.storages[at(s)].kind != Storage::in_memory) continue;
     const auto& shape = m_.values[at(value)].shape;
@@ -319,7 +461,8 @@ void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression
       continue;
     }
     fences_.apart = true;
-    if (!blackwell() && c_.warpgroups(slot_) > 1) {
+    if (!blackwell()) {
+      end_reading(depth, s);
       if (overlap(s, fences_.multiplied)) meet(depth, "no warpgroup's product reads it any more");
       fences_.written.insert(s);
     }
@@ -328,7 +471,7 @@ void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression
                             : half              ? "store_operand<" + std::to_string(shape[0]) + ">("
                             : stored_in_bulk(s) ? "store_panels("
                                                 : "store_fragments(";
-    if (!blackwell() && how == "store_panels(")
+    if (how == "store_panels(" && (!blackwell() || shape[0] == 64))
       panels(depth, m_.values[at(value)], copy_at(s, it), what);
     else
       line(depth, how + copy_at(s, it) + ", group, " + what + ");");
@@ -339,16 +482,20 @@ void CudaSlotPrinter::keep(int depth, int op, Iteration it, const CudaExpression
   }
 }
 
-void CudaSlotPrinter::panels(int depth, const Value& value, const std::string& to,
-                             const std::string& what) {
+std::string CudaSlotPrinter::panel_place(const Value& value) const {
   const int across = c_.shares(slot_, value), blocks = blocks_of(value);
   const std::string block = across > 1 || c_.warpgroups(slot_) == 1 ? "0"
                             : blocks == 1                           ? "group"
                                           : "group * " + std::to_string(blocks);
   const std::string first =
       across == 1 ? "0" : "group * " + std::to_string(value.shape[1] / across);
-  line(depth, "store_panels<" + std::to_string(value.shape[0]) + ">(" + to + ", " + block + ", " +
-                  first + ", " + what + ");");
+  return block + ", " + first;
+}
+
+void CudaSlotPrinter::panels(int depth, const Value& value, const std::string& to,
+                             const std::string& what) {
+  line(depth, "store_panels<" + std::to_string(value.shape[0]) + ">(" + to + ", " +
+                  panel_place(value) + ", " + what + ");");
 }
 
 CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression>& in,
@@ -356,11 +503,18 @@ CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression
   const Value& value = m_.values[at(v)];
   const bool by_lanes = c_.by_lanes[at(v)];
   // An operand; a sum by lanes as the rows', unless the result is one, too.
+  // What is taken together by rows is f32.
   const auto x = [&](std::size_t k) {
+    const Operand& one = value.operands[k];
+    if (meaning::reduces_rows(value.function) && one.value >= 0 &&
+        !element_type(m_.values[at(one.value)].type).empty())
+      return "widened(" + in[k].text + ")";
     return in[k].by_lanes && !by_lanes ? "over_lanes(" + in[k].text + ")" : in[k].text;
   };
   const auto rank = [&](const Operand& one) {
-    return one.value < 0 ? std::size_t{0} : m_.values[at(one.value)].shape.size();
+    return one.value < 0  ? std::size_t{0}
+           : one.row >= 0 ? std::size_t{1}
+                          : m_.values[at(one.value)].shape.size();
   };
   std::size_t largest = 0;
   for (const Operand& one : value.operands) largest = std::max(largest, rank(one));
@@ -424,8 +578,7 @@ CudaExpression CudaSlotPrinter::evaluate(int v, const std::vector<CudaExpression
                        " in registers");
   }
   // Arithmetic is done in f32.
-  const bool reduces = meaning::reduces_rows(value.function) || value.function == Function::lower ||
-                       value.function == Function::causal;
+  const bool reduces = value.function == Function::lower || value.function == Function::causal;
   for (const Operand& one : value.operands)
     if (one.value >= 0 && m_.values[at(one.value)].type != "f32" &&
         (reduces || rank(one) != 2 || value.function == Function::copy) &&

@@ -23,6 +23,7 @@ using program::Storage;
 constexpr Amount kSwizzlePeriod = 1'024;
 constexpr int kNamedBarriers = 16;
 constexpr int kMostBoxRows = 256;
+constexpr int kFloatPanel = 32;  // columns
 // Of tensor memory.
 constexpr int kLanes = 128, kTensorColumns = 512;
 // What a thread that issues loads and products has: addresses, and descriptors of a few products.
@@ -314,15 +315,32 @@ class CudaPlanner {
              what + " must be a matrix of columns by 64, rows by 8 and at most 256 rows");
   }
 
+  /// A tile that TMA copies and threads read or write: of fp32, too, on Hopper.
+  void check_copied(const std::string& what, const std::vector<std::int64_t>& shape,
+                    const std::string& type) const {
+    if (!c_.blackwell() && type == "f8") {
+      if (shape.size() != 2 || shape[1] % 128 != 0 || shape[0] % 8 != 0 || shape[0] > kMostBoxRows)
+        refuse("storage",
+               what + " must be a matrix of columns by 128, rows by 8 and at most 256 rows");
+    } else if (c_.blackwell() || type != "f32") {
+      check_swizzled(what, shape, type);
+    } else if (shape.size() != 2 || shape[1] % kFloatPanel != 0 || shape[0] % 8 != 0 ||
+               shape[0] > kMostBoxRows) {
+      refuse("storage",
+             what + " must be a matrix of columns by 32, rows by 8 and at most 256 rows");
+    }
+  }
+
   void tiles() {
     const Plan& plan = c_.plan;
     for (const HostTensor& host : plan.axes.tensors)
-      if (host.steps >= 0)
+      if (host.steps >= 0 && (c_.blackwell() || host.output))
         refuse("tensors",
                harmless(host.name) + " has a vector an iteration along an axis of its own");
-    for (const auto& [v, one] : plan.resident) check_swizzled(one.name, one.shape, one.type);
+    for (const auto& [v, one] : plan.resident) check_copied(one.name, one.shape, one.type);
     for (const auto& [v, one] : plan.staging) {
-      check_swizzled(one.name, one.shape, one.type);
+      if (one.type == "f8") refuse("type", one.name + " is of type f8 on its way out");
+      check_copied(one.name, one.shape, one.type);
       if (one.shape[0] % 64 != 0) refuse("storage", one.name + " has rows that are not by 64");
     }
     for (int v = 0; v < static_cast<int>(p().ops.size()); ++v) {
@@ -337,7 +355,7 @@ class CudaPlanner {
           if (value.type != "f32" || value.shape[0] % 4 != 0)
             refuse("storage", harmless(value.id) + " must be a vector of f32 by four elements");
         } else if (loads(v) || !element_type(value.type).empty()) {
-          check_swizzled(harmless(value.id), value.shape, value.type);
+          check_copied(harmless(value.id), value.shape, value.type);
         } else if (value.type != "f32" || value.shape.empty()) {
           refuse("storage",
                  harmless(value.id) +
@@ -353,8 +371,11 @@ class CudaPlanner {
   /// A tile in tensor memory: a row a lane, its columns without gaps.
   static void check_lanes(const Value& value, const Storage& storage) {
     const int bytes = meaning::number_type(value.type)->bytes;
-    if (value.shape.size() != 2 || value.shape[0] != kLanes || value.shape[1] % 16 != 0 ||
-        (value.type != "f32" && element_type(value.type).empty()) ||
+    // (Of the result of a product of 64 rows each warp has 16.)
+    const bool half = value.shape.size() == 2 && value.shape[0] == kLanes / 2 &&
+                      value.function == Function::product;
+    if (value.shape.size() != 2 || (value.shape[0] != kLanes && !half) ||
+        value.shape[1] % 16 != 0 || (value.type != "f32" && element_type(value.type).empty()) ||
         value.shape[1] * bytes != storage.size * 4)
       refuse("storage", harmless(value.id) +
                             " does not fill its columns of tensor memory as a tile of 128 rows of "
@@ -362,10 +383,30 @@ class CudaPlanner {
     if (storage.depth > 1 && storage.size % storage.alignment != 0)
       refuse("storage", harmless(value.id) + " has gaps between its copies in tensor memory");
   }
+  /// Is it, or a copy of it, the result of a product of 64 rows on Blackwell that only leaves again
+  /// by a bulk addition? Nothing else knows where such rows lie.
+  bool half_rows(int v) const {
+    const Value& value = m().values[at(v)];
+    if (value.shape.size() != 2 || value.shape[0] != kLanes / 2 || value.type != "f32" ||
+        !m().in_loop(v) ||
+        (value.function != Function::copy && value.function != Function::product))
+      return false;
+    if (value.function == Function::copy &&
+        (value.operands[0].value < 0 || value.operands[0].transposed ||
+         value.operands[0].is_part() || !half_rows(value.operands[0].value)))
+      return false;
+    const auto& all = m().values;
+    for (int u = 0; u < static_cast<int>(all.size()); ++u)
+      for (const Operand& one : all[at(u)].operands)
+        if (one.value == v && (!m().in_loop(u) || (all[at(u)].function != Function::copy &&
+                                                   all[at(u)].function != Function::store)))
+          return false;
+    return true;
+  }
   void check_rows(int v, int slot) const {
     const Value& value = m().values[at(v)];
     if (c_.blackwell()) {
-      if (!value.shape.empty() && value.shape[0] != kLanes)
+      if (!value.shape.empty() && value.shape[0] != kLanes && !half_rows(v))
         refuse("op", harmless(value.id) + " has " + std::to_string(value.shape[0]) +
                          " rows: tensor memory has 128 lanes, a row each");
       const int shares = slot == c_.plan.finish_slot() ? 1 : c_.shares(slot);
@@ -444,6 +485,16 @@ class CudaPlanner {
       add(one.name, one.shape, one.type, 1, ", stays for the whole loop");
     for (const auto& [v, one] : plan.staging)
       add(one.name, one.shape, one.type, 1, ", on its way out");
+    for (int v = m().loop_begin; v < m().after_begin; ++v)
+      for (const Operand& one : m().values[at(v)].operands)
+        if (one.row >= 0) {
+          const Value& tile = m().values[at(one.value)];
+          if (tile.type != "f32" || tile.shape.size() != 2)
+            refuse("operand", harmless(m().values[at(v)].id) + " takes a row of a tile of " +
+                                  harmless(tile.type));
+          c_.row_buffer[v] = names_.make(camel(plan.variable[at(v)]) + "Row", "kRow", {"Bytes"});
+          add(c_.row_buffer[v], {tile.shape[1]}, tile.type, 2, ", a row for all warps of a slot");
+        }
     for (const auto& [v, one] : plan.final_hand_over)
       add(one.name, one.shape, one.type, 1, ", for another slot after the loop");
     const auto& events = plan.legal.program.events;
@@ -551,6 +602,10 @@ std::string element_type(const std::string& type) {
   return type == "f16" ? "Element::f16" : type == "bf16" ? "Element::bf16" : "";
 }
 
+std::string product_element(const std::string& type, bool blackwell) {
+  return type == "f8" && !blackwell ? "Element::f8" : element_type(type);
+}
+
 std::string float_text(double x) {
   if (std::isnan(x)) return "NAN";
   if (std::isinf(x)) return x > 0 ? "INFINITY" : "-INFINITY";
@@ -580,7 +635,8 @@ std::variant<CudaPlan, Refusal> make_cuda_plan(const Program& program, const Emi
     if (auto* no = std::get_if<Refusal>(&plan)) return *no;
     for (const Value& value : std::get<Plan>(plan).meaning->values)
       for (const meaning::Operand& one : value.operands)
-        if (one.row >= 0) return Refusal{"op", value.id + " takes a row of a tile"};
+        if (one.row >= 0 && std::get<Plan>(plan).legal.target == Target::blackwell)
+          return Refusal{"op", value.id + " takes a row of a tile"};
     return CudaPlanner(std::move(std::get<Plan>(plan)), own).run();
   };
   auto plan = planned(options.resident_registers);

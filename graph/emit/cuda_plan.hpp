@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,6 +43,10 @@ struct CudaPlan {
   /// (registers.cuh, lane_sum).
   std::vector<bool> by_lanes;
 
+  /// Per value that takes a row of a tile in registers: the buffer by which its slot's warps get
+  /// it, two copies, for iterations by turns.
+  std::map<int, std::string> row_buffer;
+
   /// Per slot, and of the one that follows the loop: one thread does all that it does.
   std::vector<bool> one_thread;
 
@@ -70,8 +75,10 @@ struct CudaPlan {
 std::variant<CudaPlan, program::Refusal> make_cuda_plan(const program::Program& program,
                                                         const EmitOptions& options);
 
-/// "f16" -> "Element::f16"; "" = no operand of a product.
+/// "f16" -> "Element::f16"; "" = not of 16 bits.
 std::string element_type(const std::string& type);
+/// The same, and of 8 bits on Hopper; "" = no operand of a product.
+std::string product_element(const std::string& type, bool blackwell);
 /// A number as C++ reads it, of type float.
 std::string float_text(double x);
 

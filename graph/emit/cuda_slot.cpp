@@ -113,7 +113,9 @@ std::string CudaSlotPrinter::type_of(int v) const {
   if (value.shape.empty()) return "float";
   if (value.shape.size() == 1 && value.type != "f32")
     refuse("type", "the vector " + harmless(value.id) + " must be f32");
-  // (On Blackwell a thread has a row.)
+  // (On Blackwell a thread has a row, but of the results of products of 64 rows.)
+  if (blackwell() && value.shape[0] == 64 && value.shape.size() == 2)
+    return "Tile<1, " + std::to_string(value.shape[1] / c_.shares(slot_, value)) + ">";
   const std::string blocks = blackwell() ? "" : std::to_string(blocks_of(value));
   if (value.shape.size() == 1) return blackwell() ? "LaneRow" : "Rows<" + blocks + ">";
   const std::int64_t share =
@@ -204,10 +206,30 @@ void CudaSlotPrinter::body() {
 }
 
 bool CudaSlotPrinter::uses_resident(int op) const {
-  for (const int v : plan_.links.values[at(op)])
-    for (const Operand& one : m_.values[at(v)].operands)
-      if (values_.reaches_before(one)) return true;
-  return false;
+  const std::set<int> used = plan_.used_before(op);
+  return std::any_of(used.begin(), used.end(), [&](int v) { return plan_.resident.contains(v); });
+}
+
+void CudaSlotPrinter::vectors_before() {
+  std::set<int> all;
+  for (int op = 0; op < static_cast<int>(p_.ops.size()); ++op)
+    if (p_.ops[at(op)].slot == slot_) all.merge(plan_.used_before(op));
+  bool said = false;
+  for (const int v : all) {
+    if (plan_.resident.contains(v)) continue;
+    const Value& value = m_.values[at(v)];
+    if (blackwell() || narrow() || value.function != Function::load || value.shape.size() != 1 ||
+        value.type != "f32")
+      refuse("operand", harmless(value.id) + " is computed before the loop, or no vector of f32");
+    if (!said) line(1, "", "Vectors that stay for the whole loop.");
+    said = true;
+    const std::string& name = plan_.variable[at(v)];
+    const std::string& host = plan_.host_name[at(plan_.axes.tensor_of[at(value.tensor)])];
+    const CudaCoordinates where = cuda_coordinates(c_, value.tensor, "");
+    declare(name, type_of(v));
+    line(1, "read_rows(" + name + ", g." + host + "_data + std::int64_t{place.batch} * g." + host +
+                "_rows" + (where.row == "0" ? "" : " + " + where.row) + ", group);");
+  }
 }
 
 void CudaSlotPrinter::before() {
@@ -216,10 +238,12 @@ void CudaSlotPrinter::before() {
     for (const auto& [v, one] : plan_.resident) {
       const int tensor = m_.values[at(v)].tensor;
       const CudaCoordinates where = cuda_coordinates(c_, tensor, "");
-      line(1, "load_tile(" + shared(plan_.resident_barrier) + ", " + one.name + "Bytes, " +
-                  shared(one.name) + ", &g." +
-                  plan_.host_name[at(plan_.axes.tensor_of[at(tensor)])] + "_map, " + where.row +
-                  ", " + where.column + ", place.batch);");
+      line(1, std::string(one.type == "f32"  ? "load_floats("
+                          : one.type == "f8" ? "load_bytes("
+                                             : "load_tile(") +
+                  shared(plan_.resident_barrier) + ", " + one.name + "Bytes, " + shared(one.name) +
+                  ", &g." + plan_.host_name[at(plan_.axes.tensor_of[at(tensor)])] + "_map, " +
+                  where.row + ", " + where.column + ", place.batch);");
     }
   }
   bool reads_resident = false;
@@ -229,6 +253,7 @@ void CudaSlotPrinter::before() {
     line(1, "wait_for<1>(" + shared(plan_.resident_barrier) + ", 0);",
          "RAW: the tiles from before the loop");
   fences_.after |= reads_resident;
+  vectors_before();
   bool said = false;
   for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
     const int value = plan_.links.result[at(v)];
@@ -264,6 +289,7 @@ CudaFences either(const CudaFences& a, const CudaFences& b) {
   both.stores.insert(b.stores.begin(), b.stores.end());
   both.written.insert(b.written.begin(), b.written.end());
   both.multiplied.insert(b.multiplied.begin(), b.multiplied.end());
+  both.read.insert(b.read.begin(), b.read.end());
   return both;
 }
 std::vector<CudaFlight> moved(std::vector<CudaFlight> flights, int by) {

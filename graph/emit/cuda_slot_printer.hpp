@@ -41,9 +41,12 @@ struct CudaFences {
   bool apart = false;    ///< its warps have accessed memory since they last met
   bool loaded = false;   ///< it has read what a bulk copy wrote, and not fenced since
   std::set<int> stores;  ///< storages in tensor memory whose stores were not waited for
-  /// Storages in shared memory that the slot's warpgroups have written, and of which their products
+  /// Storages in shared memory that the slot's warps have written, and of which their products
   /// (of Hopper) have read, since they last met.
   std::set<int> written, multiplied;
+  /// Storages in shared memory of which its warps have read with ordinary loads since they last
+  /// met, on Hopper.
+  std::set<int> read;
   bool operator==(const CudaFences&) const = default;
 };
 
@@ -95,6 +98,8 @@ class CudaSlotPrinter {
   void body();
   void before();
   bool uses_resident(int op) const;
+  /// Vectors from before the loop, in registers for the whole loop.
+  void vectors_before();
   void loop();
   void steady(int in);
   void print(int depth, const Step& step);
@@ -117,6 +122,11 @@ class CudaSlotPrinter {
   std::string copy_at(int storage, Iteration it) const;
   void op(int depth, int op, Iteration it);
   void load(int depth, int op, const Value& value, Iteration it);
+  /// A bulk store of what a slot has in registers, through a buffer of its own.
+  void store_registers(int depth, int op, const Value& value, Iteration it);
+  /// Registers to the buffer, and from there to global memory: the slot's warpgroups meet twice.
+  void send(int depth, const Value& value, const std::string& buffer, const std::string& what,
+            const CudaCoordinates& where, bool last);
   /// A bulk store.
   void store(int depth, int op, const Value& value, Iteration it);
   void product(int depth, int op, const Value& value, Iteration it);
@@ -125,10 +135,18 @@ class CudaSlotPrinter {
   /// The slot's warpgroups meet; products in flight read on.
   void meet(int depth, const std::string& comment);
   bool overlap(int storage, const std::set<int>& others) const;
+  /// Which thread has which bytes of what a storage in shared memory holds: of equal ones a warp
+  /// has read alone what it writes.
+  std::string sharing_out(int storage) const;
+  /// Before a slot writes to shared memory: no other warp of it reads there any more.
+  void end_reading(int depth, int storage);
+  /// A row of a tile in registers, as a vector in those of all warps.
+  CudaExpression row_of_tile(int depth, int op, const Operand& one, Iteration it, int user);
   /// A matrix in shared memory as a product takes it; "" = it is not there.
   std::string memory_operand(int op, const Operand& one, Iteration it, bool left);
   void compute(int depth, int op, Iteration it);
-  CudaExpression operand(int depth, int op, const Operand& one, Iteration it);
+  /// `user`: the value that takes it.
+  CudaExpression operand(int depth, int op, const Operand& one, Iteration it, int user);
   /// Is it what a bulk store reads?
   bool stored_in_bulk(int storage) const;
   /// The variable for a copy in memory; an op that reads two of one ring has two.
@@ -137,6 +155,18 @@ class CudaSlotPrinter {
   CudaExpression evaluate(int value, const std::vector<CudaExpression>& in,
                           const std::string& iteration) const;
   void keep(int depth, int op, Iteration it, const CudaExpression& result);
+  /// Of keep(): the variable of the result may be written; and it goes to memory, too.
+  void claim(int depth, int op);
+  void hand_over(int depth, int op, Iteration it, const CudaExpression& result);
+  /// An op that copies a tile of shared memory to registers, and changes nothing.
+  bool copies_operand(int depth, int op, Iteration it);
+  /// A tile that another slot or TMA wrote to shared memory, to registers.
+  void load_shared_tile(int depth, const std::string& name, const Source& source,
+                        const std::string& place);
+  /// A tile of fp32 from before the loop to registers.
+  CudaExpression resident_tile(int depth, int value);
+  /// Where a slot's warpgroup has its part of a tile of fp32 in panels: block of 64 rows, column.
+  std::string panel_place(const Value& value) const;
   /// A tile of fp32 that TMA adds, on Hopper.
   void panels(int depth, const Value& value, const std::string& to, const std::string& what);
 

@@ -69,10 +69,12 @@ void CudaSlotPrinter::tensor_product(int depth, int op, const Value& value, Iter
     refuse("operand",
            "the left operand of " + harmless(value.id) + " must lie in shared or tensor memory");
   const std::int64_t columns = value.shape[1];
-  if (value.shape[0] != 128 || columns % 16 != 0 || columns > 256)
+  const bool half = value.shape[0] == 64 && a.rfind("InLanes", 0) != 0;
+  if ((value.shape[0] != 128 && !half) || columns % 16 != 0 || columns > 256)
     refuse("op", "the product " + harmless(value.id) + " is " + std::to_string(value.shape[0]) +
                      " x " + std::to_string(columns) +
-                     ": must have 128 rows, columns by 16, at most 256");
+                     ": must have 128 rows (64 of a left operand in shared memory), columns by 16, "
+                     "at most 256");
   int result = -1;
   for (const int s : p_.ops[at(op)].writes)
     if (plan_.on_tmem(p_.storages[at(s)])) result = s;
@@ -93,9 +95,10 @@ void CudaSlotPrinter::tensor_product(int depth, int op, const Value& value, Iter
   std::vector<std::pair<std::string, std::string>> lines = {
       {std::string(onto ? "start_tensor_product_onto<" : "start_tensor_product<") +
            element_type(m_.values[at(value.operands[0].value)].type) + ", " +
-           std::to_string(columns) + ", " + std::to_string(k) + ">(" + copy_at(result, it) + ", " +
-           a + ", " + b + ");",
-       "128 x " + std::to_string(columns) + " x " + std::to_string(k)}};
+           std::to_string(columns) + ", " + std::to_string(k) + (half ? ", 64" : "") + ">(" +
+           copy_at(result, it) + ", " + a + ", " + b + ");",
+       std::to_string(value.shape[0]) + " x " + std::to_string(columns) + " x " +
+           std::to_string(k)}};
   for (std::size_t e = 0; e < legal_.program.events.size(); ++e)
     if (!legal_.program.events[e].pending && legal_.program.events[e].op == legal_op(op))
       lines.emplace_back("tensor_commit(" + barrier_at(static_cast<int>(e), it) + ");", "");
@@ -185,7 +188,7 @@ void CudaSlotPrinter::parts(int depth, const std::vector<int>& ops, Iteration it
     for (std::size_t k = 0; k < m_.values[at(v)].operands.size(); ++k) {
       const Operand& one = m_.values[at(v)].operands[k];
       if (one.value < 0 || m_.values[at(one.value)].shape.size() != 2)
-        others[{v, k}] = operand(depth, op, one, it);
+        others[{v, k}] = operand(depth, op, one, it, v);
     }
   const std::int64_t all = m_.values[at(chain.back().second)].shape[1];
   const std::int64_t columns = all / c_.shares(slot_);

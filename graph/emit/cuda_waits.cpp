@@ -1,5 +1,6 @@
 // A slot's waits, arrivals and products in flight (cuda_slot_printer.hpp).
 #include <algorithm>
+#include <string_view>
 
 #include "graph/emit/cuda_slot_printer.hpp"
 #include "graph/emit/in_flight.hpp"
@@ -98,8 +99,10 @@ void CudaSlotPrinter::arrive(int depth, int legal_index, Iteration it, const cha
     const Event& event = legal_.program.events[e];
     if (event.pending || event.op != legal_index) continue;
     fence_before(depth);
-    if (fences_.loaded)
+    if (fences_.loaded) {
       line(depth, "fence_async_shared();", "ordinary reads, of what a bulk copy writes again");
+      if (std::string_view(how) == "release") how = "arrive";  // all lanes have to have fenced
+    }
     fences_.loaded = false;
     line(depth, std::string(narrow() ? "barrier_arrive" : how) + "(" +
                     barrier_at(static_cast<int>(e), it) + ");");

@@ -25,7 +25,8 @@ from variants import options, source  # noqa: E402
 
 KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-plain:hopper", "hopper-fwd-sub2-m128:hopper", "fmha-forward:hopper", "gemm:hopper", "hopper-gqa:hopper", "hopper-mlp:hopper",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2+bf16:blackwell", "blackwell-fwd-plain:blackwell", "blackwell-fwd-plain+causal:blackwell",
-           "blackwell-fwd-sub2+d64:blackwell", "blackwell-fwd-plain+bf16+causal+d64:blackwell", "fmha-forward:blackwell", "gemm:blackwell", "blackwell-bwd:blackwell", "hopper-bwd:hopper", "hopper-bwd-q64:hopper"]
+           "blackwell-fwd-sub2+d64:blackwell", "blackwell-fwd-plain+bf16+causal+d64:blackwell", "fmha-forward:blackwell", "gemm:blackwell", "blackwell-bwd:blackwell", "hopper-bwd:hopper", "hopper-bwd-q64:hopper",
+           "hopper-retnet:hopper", "hopper-deltanet:hopper", "hopper-gla:hopper", "hopper-layer-norm:hopper", "hopper-grouped-gemm:hopper"]
 COUNTS = (0, 1, 2, 3, 7)
 # Bytes of spill stores that are known, by kernel; more are an error. hopper-gqa: two tiles of 64 x 128 in f32, their product and its
 # operand are 224 of 240 registers. Blackwell: a softmax slot holds a tile of 128 registers while ptxas moves ex2 of the next one up.
@@ -54,6 +55,13 @@ IMPLIED = {
     "blackwell-fwd-sub2:blackwell": FWD_SUB2, "blackwell-fwd-sub2+bf16:blackwell": FWD_SUB2, "hopper-bwd:hopper": HOPPER_BWD, "hopper-bwd-q64:hopper": HOPPER_BWD + (
         (r"slot_wg01, i: fence_async_shared\(\);  // ordinary reads.* / arrive\(shared \+ kSubSUsed", "sub_dp's fence and a meeting come before dk's release, for which the loader waits earlier"),),
     "hopper-gqa:hopper": ((r"slot_wg1, (prologue|i): wait_for<2>\(shared \+ kExpPReady, (0|i \+ 1)\)", "wg0 writes exp_p[i] before max_m[i + 1], waited for before"),),
+    "hopper-deltanet:hopper": (
+        (r"slot_wg0, (i|epilogue): if \([in] >= [12]\) wait_for<1>\(shared \+ kPvUsed", "wg1 tells that qs has been used after pv, and wg0 waits for that earlier"),
+        (r"slot_wg0, (i|epilogue): fence_async_shared\(\);  // ordinary writes.* / wait_for<1>\(shared \+ kLdsUReady", "home_u's fence comes before wg0 tells anybody"),
+        (r"slot_load, i: if \(i >= 1\) wait_for<1>\(shared \+ kQkUsed", "qs is told after home_u, which wg0 has made after qk")),
+    "hopper-gla:hopper": (
+        (r"slot_wg0, epilogue: fence_async_shared\(\);  // ordinary writes.* / arrive\(barrier_of<2>\(shared \+ kLdsQReady", "threads alone read lds_q, and no load comes that writes ld_q again"),
+        (r"slot_wg1, (i|epilogue): end_products<0>\(qs, mul_q\)", "both products only read mul_q: the wait is more than they need")),
     "hopper-fwd-sub2-m128:hopper": (
         (r"kS0AddLUsed, i - 1\)", "wg1 tells that s0_pv has ended, for which wg0 waits earlier, after it has made s0_add_l"),
         (r"kWg1Done, 0\)", "the same")),
@@ -71,8 +79,8 @@ IMPLIED = {
         (r"tensor_fence_before\(\); / arrive\(shared \+ kStDqReady", "nobody who waits for st_dq accesses tensor memory"), SECOND_STORE),
 }
 # What is not carried is refused with its reason, and nothing is written.
-REFUSED = {"hopper-bwd-sub2:hopper": "limits: slot wg01 holds 224 registers a thread behind s1_qkT and 16 of addresses", "blackwell-bwd-sub2:blackwell": "storage: s0_dq does not fill its columns of tensor memory as a tile of 128 rows", "hopper-bwd-q80:hopper": "op: st_dq has 80 rows on 2 warpgroups",
-           "hopper-gla:hopper": "meaning: ", "hopper-grouped-gemm:hopper": "type: |tensors: "}
+REFUSED = {"hopper-bwd-sub2:hopper": "limits: slot wg01 holds 224 registers a thread behind s1_qkT and 16 of addresses", "hopper-bwd-q80:hopper": "op: st_dq has 80 rows on 2 warpgroups",
+           "hopper-mlstm:hopper": "op: log_d has something else than 0"}
 TOLERANCE = 8e-3
 WAIT = re.compile(r"^( *(?:if \([^;]*?\) )?)(wait_for<|end_products<|named_sync\(|bulk_wait_read[<(]|fence_async_shared\(|tensor_fence_\w+\(|end_tensor_\w+\(|"
                   r"tensor_commit\(|arrive\(|release\(|barrier_arrive\(|barrier_init_fence\(|tensor_relinquish\(|__sync\w+\()", re.M)
@@ -162,10 +170,11 @@ def check_oracle(twill, name, program, folder):
         for host, (type_, output, rank, axes, parts, low, high) in tables.items():
             shape = [tile * (n if kind == "loop" else 1) for kind, tile in axes[:rank]]
             if not output:
-                number = stand_in.Type({"f16": "float16", "bf16": "bfloat16", "f32": "float32"}[type_])
+                number = stand_in.Type({"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f8": "float8e4nv"}[type_])
                 data[host] = number.rounded(random.uniform(low, high, shape))
                 raw = data[host].astype(np.float32)
                 raw = raw.astype(np.float16) if type_ == "f16" else (raw.view(np.uint32) >> 16).astype(np.uint16) if type_ == "bf16" else raw
+                raw = number.stored(data[host]) if type_ == "f8" else raw
                 raw.tofile(os.path.join(folder, host + ".in"))
             else:
                 outputs[host] = shape
@@ -174,12 +183,13 @@ def check_oracle(twill, name, program, folder):
             host = tensor if tensor in tables else re.sub(r"^s\d+_", "", tensor)
             part = 0 if tensor == host else int(re.match(r"s(\d+)_", tensor)[1])
             shape, where = streamed[tensor]["shape"], []
+            shape = [1] * (tables[host][2] - len(shape)) + shape  # (A vector an iteration is a row.)
             for d, (kind, covered) in enumerate(tables[host][3][:tables[host][2]]):
                 begin = (i * covered if kind == "loop" else 0) + (part * shape[0] if d == 0 else 0)
                 where.append(slice(begin, begin + shape[d]))
             return host, tuple(where)
 
-        for (tensor, i), tile in oracle.Oracle(meaning).run(n, lambda t, i: data[place(t, i)[0]][place(t, i)[1]]).items():
+        for (tensor, i), tile in oracle.Oracle(meaning).run(n, lambda t, i: data[place(t, i)[0]][place(t, i)[1]].reshape(streamed[t]["shape"])).items():
             tiles.append((*place(tensor, i), tile))
         if wrong := check(program, ["--files", folder, "--n", str(n)]):
             raise Failed(f"n = {n}: {wrong}")

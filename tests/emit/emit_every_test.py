@@ -11,23 +11,13 @@ import sys
 LANGUAGES = ("gluon", "ttgir-ws", "cuda", "tilelang")
 NO_MEANING = "it does not say what its ops compute"
 IN_FLIGHT, ONE_PLACE = "is in flight while its slot goes on", "lies where another buffer does"
-LANES = "does not fill its columns of tensor memory as a tile of 128 rows"
 REFUSED = {  # kernel: what each language has no words for; "all" = the three that write whole kernels
     "figure-1": {"all": NO_MEANING},
     "hopper-mlstm": {"all": "has something else than 0 above the diagonal"},
-    "hopper-gla": {"cuda": "takes a row of a tile"},
     "hopper-bwd-q80": {"gluon": "and ptxas would end each product before the next is issued",
                        "ttgir-ws": "and ptxas would end each product before the next is issued",
                        "cuda": "has 80 rows on 2 warpgroups"},
     "hopper-bwd-sub2": {"all": "and ptxas would end each product before the next is issued"},
-    "blackwell-bwd-sub2": {"cuda": LANES},
-    "blackwell-backward-tiles": {"cuda": LANES},
-    "hopper-deltanet": {"cuda": "is of type f32 in shared memory"},
-    "hopper-retnet": {"cuda": "is of type f32 in shared memory"},
-    "hopper-retnet-tiles": {"cuda": "is of type f32 in shared memory"},
-    "hopper-layer-norm": {"cuda": "is read to registers from shared memory"},
-    "hopper-grouped-gemm": {"cuda": "a vector an iteration along an axis of its own"},
-    "hopper-grouped-gemm-tiles": {"cuda": "a vector an iteration along an axis of its own"},
 }
 TILELANG = ("gemm:blackwell", "blackwell-gemm-tiles:blackwell")  # all others are refused
 WHY_TILELANG = (NO_MEANING, IN_FLIGHT, ONE_PLACE, "is read in a later iteration", "loads of tiles and products are written",

@@ -1,5 +1,6 @@
 // Tensor memory of emitted kernels: tiles of 128 rows to and from registers, and products of whole
-// tiles. A tile has a row a lane; of fp32 a column a column, of 16-bit elements two.
+// tiles. A tile has a row a lane; of fp32 a column a column, of 16-bit elements two. Of a product
+// of 64 rows each warp has 16, in the first half of its lanes (PTX ISA, tcgen05.mma, M = 64).
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,25 @@ __device__ __forceinline__ void start_tensor_load(LaneTile<kColumns>& d, TensorA
 #pragma unroll
   for (int c = 0; c < kColumns; c += kOnce) TensorColumns<kOnce>::load(d.x + c, own_lanes(at) + c);
 }
+/// The same of the result of a product of 64 rows, to the registers that wgmma's would have: the
+/// warp's 16 rows lie in the first half of its lanes, and all its threads have some of them.
+template <int kColumns>
+__device__ __forceinline__ void start_tensor_load(Tile<1, kColumns>& d, TensorAddress at) {
+  constexpr int kOnce = columns_at_once(kColumns / 2);
+#pragma unroll
+  for (int c = 0; c < kColumns / 2; c += kOnce)
+    HalfLanes<kOnce>::load(d.x[0] + c, own_lanes(at) + 2 * c);
+}
 /// Until the warp's loads have ended: these registers are its own.
 template <class... T>
 __device__ __forceinline__ void end_tensor_loads(T&... d) {
   tensor_wait_loads();
   (pin(d.x), ...);
+}
+template <int kColumns>
+__device__ __forceinline__ void end_tensor_loads(Tile<1, kColumns>& d) {
+  tensor_wait_loads();
+  pin(d.x[0]);
 }
 /// Starts to store the thread's row: it is there after end_tensor_stores().
 template <int kColumns>
@@ -89,31 +104,32 @@ struct InLanes {
   TensorAddress address;
 };
 
-template <Element kElement, int kColumns, int kDepth, bool kAdd, class B>
+template <Element kElement, int kRows, int kColumns, int kDepth, bool kAdd, class B>
 __device__ __forceinline__ void multiply_tiles(TensorAddress d, const InLanes& a, const B& b) {
+  static_assert(kRows == 128);
   constexpr std::uint32_t kHow =
       instruction_descriptor(kElement, 128, kColumns, false, B::kRowsSummed);
 #pragma unroll
   for (int step = 0; step < kDepth / 16; ++step)
     tensor_multiply_lanes(d, a.address + step * 8, b.descriptor(step), kHow, kAdd || step != 0);
 }
-template <Element kElement, int kColumns, int kDepth, bool kAdd, class A, class B>
+template <Element kElement, int kRows, int kColumns, int kDepth, bool kAdd, class A, class B>
 __device__ __forceinline__ void multiply_tiles(TensorAddress d, const A& a, const B& b) {
   constexpr std::uint32_t kHow =
-      instruction_descriptor(kElement, 128, kColumns, A::kRowsSummed, B::kRowsSummed);
+      instruction_descriptor(kElement, kRows, kColumns, A::kRowsSummed, B::kRowsSummed);
 #pragma unroll
   for (int step = 0; step < kDepth / 16; ++step)
     tensor_multiply(d, a.descriptor(step), b.descriptor(step), kHow, kAdd || step != 0);
 }
-/// D = A B: d[128 x kColumns] of a[128 x kDepth] and b[kDepth x kColumns], by one thread.
-template <Element kElement, int kColumns, int kDepth, class A, class B>
+/// D = A B: d[kRows x kColumns] of a[kRows x kDepth] and b[kDepth x kColumns], by one thread.
+template <Element kElement, int kColumns, int kDepth, int kRows = 128, class A, class B>
 __device__ __forceinline__ void start_tensor_product(TensorAddress d, const A& a, const B& b) {
-  multiply_tiles<kElement, kColumns, kDepth, false>(d, a, b);
+  multiply_tiles<kElement, kRows, kColumns, kDepth, false>(d, a, b);
 }
 /// D += A B.
-template <Element kElement, int kColumns, int kDepth, class A, class B>
+template <Element kElement, int kColumns, int kDepth, int kRows = 128, class A, class B>
 __device__ __forceinline__ void start_tensor_product_onto(TensorAddress d, const A& a, const B& b) {
-  multiply_tiles<kElement, kColumns, kDepth, true>(d, a, b);
+  multiply_tiles<kElement, kRows, kColumns, kDepth, true>(d, a, b);
 }
 
 }  // namespace twill::gpu

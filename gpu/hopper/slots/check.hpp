@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -23,12 +24,33 @@
 
 namespace twill::gpu {
 
+/// e4m3: no infinity, and one NaN of each sign.
+inline double number_of_f8(unsigned char bits) {
+  const int exponent = bits >> 3 & 15, fraction = bits & 7;
+  if (exponent == 15 && fraction == 7) return NAN;
+  const double x =
+      exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10);
+  return (bits & 0x80) != 0 ? -x : x;
+}
+/// Rounded to nearest even; what is too large becomes the largest, 448.
+inline unsigned char f8_of(double x) {
+  const double size = std::fmin(std::fabs(x), 448);
+  unsigned char nearest = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (unsigned char bits = 0; bits < 0x7F; ++bits) {
+    const double off = std::fabs(number_of_f8(bits) - size);
+    if (off < least || (off == least && bits % 2 == 0)) least = off, nearest = bits;
+  }
+  return static_cast<unsigned char>(nearest | (std::signbit(x) ? 0x80 : 0));
+}
+
 inline double number_at(const std::vector<unsigned char>& bytes, Number type, std::size_t i) {
   if (type == Number::f32) {
     float x;
     std::memcpy(&x, bytes.data() + 4 * i, 4);
     return static_cast<double>(x);
   }
+  if (type == Number::f8) return number_of_f8(bytes[i]);
   unsigned short x;
   std::memcpy(&x, bytes.data() + 2 * i, 2);
   return static_cast<double>(type == Number::f16 ? __half2float(__ushort_as_half(x))
@@ -37,6 +59,10 @@ inline double number_at(const std::vector<unsigned char>& bytes, Number type, st
 inline void set_number(std::vector<unsigned char>& bytes, Number type, std::size_t i, float x) {
   if (type == Number::f32) {
     std::memcpy(bytes.data() + 4 * i, &x, 4);
+    return;
+  }
+  if (type == Number::f8) {
+    bytes[i] = f8_of(static_cast<double>(x));
     return;
   }
   const unsigned short bits = type == Number::f16 ? __half_as_ushort(__float2half_rn(x))
@@ -126,7 +152,7 @@ double largest_error(const std::vector<std::vector<unsigned char>>& got, const S
         Array tile(tensor.rank, tensor.axis[0].tile / tensor.parts,
                    tensor.rank == 2 ? tensor.axis[1].tile : 1, 0);
         each(which, part, iteration, tile, false);
-        return tile;
+        return tensor.vectors ? reference::picked_row(tile, 0) : tile;
       };
       const reference::Store store = [&](int which, int part, int iteration, const Array& tile) {
         Array copy = tile;

@@ -49,6 +49,27 @@ __device__ __forceinline__ void store_operand(std::uint32_t to, int group,
   }
 }
 
+/// The same to registers: a tile of 16-bit elements that TMA or store_operand() wrote. The eight
+/// addresses of a matrix of ldmatrix lie in eight chunks of 16 bytes of other banks: that is what
+/// the swizzle is for. Where TMA writes the tile again, the slot has to fence (fence_async_shared)
+/// before it tells that it has read it.
+template <int kRows, Element kElement, int kBlocks, int kColumns>
+__device__ __forceinline__ void load_operand(HalfTile<kElement, kBlocks, kColumns>& d,
+                                             std::uint32_t from, int group) {
+  const int lane = static_cast<int>(threadIdx.x % 32),
+            warp = static_cast<int>(threadIdx.x % 128 / 32);
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b) {
+    const int row = (group * kBlocks + b) * 64 + warp * 16 + (lane & 15);
+    const std::uint32_t first = (from + swizzled(row, lane >> 4));
+#pragma unroll
+    for (int c = 0; c < kColumns / 16; ++c) {  // (A swizzle is an exclusive or.)
+      std::uint32_t* v = d.x[b] + 4 * c;
+      load_matrix_x4((first ^ (c % 4 * 32)) + c / 4 * kRows * 128, v[0], v[1], v[2], v[3]);
+    }
+  }
+}
+
 /// A tile of fp32 that TMA adds: [panel of 32 columns][kRows][32 columns], 128-byte swizzled; rows
 /// from 64 `block` on, columns from `first`, a multiple of 32, on.
 template <int kRows, int kBlocks, int kColumns>
@@ -67,6 +88,30 @@ __device__ __forceinline__ void store_panels(std::uint32_t to, int block, int fi
       for (int h = 0; h < 2; ++h)  // (A swizzle is an exclusive or, the same 8 rows further on.)
         store_shared_2((begin ^ (j % 4 * 32)) + j / 4 * kRows * 128 + h * 8 * 128,
                        d.x[b][4 * j + 2 * h], d.x[b][4 * j + 2 * h + 1]);
+  }
+}
+/// The same to registers, of a tile that TMA wrote. (The half of a warp that reads at once has four
+/// rows and two chunks of 16 bytes of each; two rows next to each other have the same two chunks,
+/// so that banks conflict by twos, as where panels are stored.)
+template <int kRows, int kBlocks, int kColumns>
+__device__ __forceinline__ void load_panels(Tile<kBlocks, kColumns>& d, std::uint32_t from,
+                                            int block, int first) {
+  const int lane = static_cast<int>(threadIdx.x % 32),
+            warp = static_cast<int>(threadIdx.x % 128 / 32);
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b) {
+    const int row = (block + b) * 64 + warp * 16 + lane / 4, column = 2 * (lane % 4);
+    const std::uint32_t begin =
+        (from + first / 32 * kRows * 128 + swizzled(row, column / 4) + column % 4 * 4);
+#pragma unroll
+    for (int j = 0; j < kColumns / 8; ++j)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const float2 pair =
+            load_shared_2((begin ^ (j % 4 * 32)) + j / 4 * kRows * 128 + h * 8 * 128);
+        d.x[b][4 * j + 2 * h] = pair.x;
+        d.x[b][4 * j + 2 * h + 1] = pair.y;
+      }
   }
 }
 /// A vector in shared memory along the columns, from `first` on. Where TMA writes it, the slot has
@@ -154,6 +199,31 @@ __device__ __forceinline__ void write_rows(float* to, int group, const Rows<kBlo
 #pragma unroll
     for (int h = 0; h < 2; ++h)
       if (threadIdx.x % 4 == 0) to[row_of<kBlocks>(group, b, h)] = d.x[b][h];
+}
+/// From global memory, which nobody writes meanwhile.
+template <int kBlocks>
+__device__ __forceinline__ void read_rows(Rows<kBlocks>& d, const float* from, int group) {
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) d.x[b][h] = from[row_of<kBlocks>(group, b, h)];
+}
+
+/// One row of a tile of fp32 to shared memory, by the four lanes that have it; load_rows() takes it
+/// as a vector, when the slot's warps have met.
+template <int kBlocks, int kColumns>
+__device__ __forceinline__ void store_row(std::uint32_t to, int group, int row,
+                                          const Tile<kBlocks, kColumns>& d) {
+#pragma unroll
+  for (int b = 0; b < kBlocks; ++b)
+#pragma unroll
+    for (int h = 0; h < 2; ++h)
+      if (row_of<kBlocks>(group, b, h) == row)
+#pragma unroll
+        for (int j = 0; j < kColumns / 8; ++j)
+          store_shared_2(
+              to + static_cast<std::uint32_t>(8 * j + 2 * static_cast<int>(threadIdx.x % 4)) * 4,
+              d.x[b][4 * j + 2 * h], d.x[b][4 * j + 2 * h + 1]);
 }
 
 /// `words` words of 4 bytes, all `word`, by all threads of the block: what is carried into

@@ -108,7 +108,14 @@ inline CUtensorMap matrix_map(const void* data, int batch, int rows, int columns
 #endif
 }
 
-/// The same of fp32 elements that are added to: a box is [panel of 32 columns][box_rows][32
+/// The same of 8-bit elements: two are one of 16 bits to TMA, which copies bytes and swizzles
+/// chunks of 16 of them. A box is [panel of 128 columns][box_rows][128 columns].
+inline CUtensorMap byte_map(const void* data, int batch, int rows, int columns, int box_rows,
+                            int box_columns) {
+  return matrix_map(data, batch, rows, columns / 2, Element::f16, box_rows, box_columns / 2);
+}
+
+/// The same of fp32 elements: a box is [panel of 32 columns][box_rows][32
 /// columns].
 inline CUtensorMap float_map(float* data, int batch, int rows, int columns, int box_rows,
                              int box_columns) {

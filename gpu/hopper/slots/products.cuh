@@ -10,7 +10,12 @@ namespace twill::gpu {
 
 // An operand in shared memory: a tile of kRows rows, [panel of 64 columns][row][64 columns] with
 // the 128-byte swizzle. In KMajor the product sums over the tile's columns, in MnMajor over its
-// rows. descriptor(block, step): 64 rows (or columns) of the operand and 16 of what is summed over.
+// rows. descriptor(block, step): 64 rows (or columns) of the operand and one instruction's of what
+// is summed over: 16, or 32 of 8 bits, of which a panel has 128 columns. That is 32 bytes of a row.
+
+/// What an instruction sums over.
+template <Element kElement>
+inline constexpr int kSummedAtOnce = kElement == Element::f8 ? 32 : 16;
 
 template <int kRows>
 struct KMajor {
@@ -49,7 +54,7 @@ __device__ __forceinline__ void multiply(Tile<kBlocks, kColumns>& d, const A& a,
 #pragma unroll
   for (int block = 0; block < kBlocks; ++block)
 #pragma unroll
-    for (int step = 0; step < kDepth / 16; ++step)
+    for (int step = 0; step < kDepth / kSummedAtOnce<kElement>; ++step)
       Wgmma<kElement, kColumns>::template ss<A::kTransposed, B::kTransposed>(
           d.x[block], a.descriptor(block, step), b.descriptor(0, step), kAdd || step != 0);
 }
@@ -60,7 +65,7 @@ __device__ __forceinline__ void multiply(Tile<kBlocks, kColumns>& d,
 #pragma unroll
   for (int block = 0; block < kBlocks; ++block)
 #pragma unroll
-    for (int step = 0; step < kDepth / 16; ++step)
+    for (int step = 0; step < kDepth / kSummedAtOnce<kElement>; ++step)
       Wgmma<kElement, kColumns>::template rs<B::kTransposed>(
           d.x[block], a.x[block] + 4 * step, b.descriptor(0, step), kAdd || step != 0);
 }

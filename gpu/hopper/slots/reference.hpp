@@ -40,6 +40,12 @@ inline Array elementwise(const std::function<double(double, double, double)>& f,
     for (int j = 0; j < d.columns; ++j) d.at(i, j) = f(a.wide(i, j), b.wide(i, j), c.wide(i, j));
   return d;
 }
+/// A row of a matrix, as a vector.
+inline Array picked_row(const Array& a, int row) {
+  Array d(1, a.columns, 1, 0);
+  for (int c = 0; c < a.columns; ++c) d.at(c, 0) = a.at(row, c);
+  return d;
+}
 /// A vector along the columns of a tile of `rows` rows.
 inline Array across(const Array& a, int rows) {
   Array d(2, rows, a.rows, 0);

@@ -249,6 +249,11 @@ __device__ __forceinline__ void fill(T& d, float x) {
       d, [](float y) { return y; }, x);
 }
 
+/// 16-bit elements as fp32.
+template <class A>
+__device__ __forceinline__ auto widened(const A& a) {
+  return elementwise([](float x) { return x; }, a);
+}
 template <Element kElement, int kBlocks, int kColumns>
 __device__ __forceinline__ HalfTile<kElement, kBlocks, kColumns> rounded(
     const Tile<kBlocks, kColumns>& a) {

@@ -39,6 +39,20 @@ __device__ __forceinline__ void load_tile(BarrierAddress full, std::uint32_t byt
   barrier_expect(full, bytes);
   tma_load(to, map, row, column / 64, 0, batch, full);
 }
+/// The same of 8-bit elements: [panel of 128 columns][row][128 columns].
+__device__ __forceinline__ void load_bytes(BarrierAddress full, std::uint32_t bytes,
+                                           std::uint32_t to, const CUtensorMap* map, int row,
+                                           int column, int batch) {
+  barrier_expect(full, bytes);
+  tma_load(to, map, row, column / 128, 0, batch, full);
+}
+/// The same of fp32 elements: [panel of 32 columns][row][32 columns].
+__device__ __forceinline__ void load_floats(BarrierAddress full, std::uint32_t bytes,
+                                            std::uint32_t to, const CUtensorMap* map, int row,
+                                            int column, int batch) {
+  barrier_expect(full, bytes);
+  tma_load(to, map, row, column / 32, 0, batch, full);
+}
 
 /// The same of a vector of `bytes` contiguous bytes, which are a multiple of 16.
 __device__ __forceinline__ void load_vector(BarrierAddress full, std::uint32_t bytes,

@@ -5,7 +5,7 @@
 
 namespace twill::gpu {
 
-enum class Number : unsigned char { f16, bf16, f32 };
+enum class Number : unsigned char { f16, bf16, f32, f8 };
 
 /// What a dimension of a tensor covers: `whole`: one tile has all of it; `loop`: a tile an
 /// iteration; `block`: a tile a block of the grid, along its dimension `block`.
@@ -21,9 +21,10 @@ struct TensorInfo {
   bool output;
   int rank;
   AxisInfo axis[2];
-  int parts;           ///< equal parts of a tile's rows, each with a slot of its own
-  double low, high;    ///< inputs lie between them where the kernel is checked
-  bool added = false;  ///< an output to whose tiles several blocks add; zero before the kernel
+  int parts;             ///< equal parts of a tile's rows, each with a slot of its own
+  double low, high;      ///< inputs lie between them where the kernel is checked
+  bool added = false;    ///< an output to whose tiles several blocks add; zero before the kernel
+  bool vectors = false;  ///< iteration i takes row i, as a vector
 };
 
 struct Sizes {
@@ -47,7 +48,7 @@ struct Sizes {
 };
 
 inline std::size_t bytes_of(Number type) {
-  return type == Number::f32 ? 4 : 2;
+  return type == Number::f32 ? 4 : type == Number::f8 ? 1 : 2;
 }
 
 }  // namespace twill::gpu
