@@ -1,6 +1,6 @@
 // Warpgroup matrix multiply-accumulate (wgmma, PTX ISA): D[64 x N] += A[64 x 16] B[16 x N], 16-bit
-// operands (of 8 bits A[64 x 32] B[32 x N]), fp32 accumulators, asynchronous. A comes from shared memory or registers, B from shared
-// memory; both through descriptors of 128-byte swizzled tiles.
+// operands (of 8 bits A[64 x 32] B[32 x N]), fp32 accumulators, asynchronous. A comes from shared
+// memory or registers, B from shared memory; both through descriptors of 128-byte swizzled tiles.
 //
 // Accumulator layout: thread t of the warpgroup holds of rows 16 * (t / 32) + (t % 32) / 4 + 8 * h,
 // columns 8 * j + 2 * (t % 4) + e, the value d[4 * j + 2 * h + e]. Packed in pairs this is also the

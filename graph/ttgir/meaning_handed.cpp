@@ -12,11 +12,6 @@ namespace twill::ttgir {
 
 using meaning::Function;
 
-namespace {
-
-
-}  // namespace
-
 int MeaningBuilder::tile_of_result(int op, int result, int copy, int copies, int dimension,
                                    const meaning::Value& value) {
   meaning::Tensor one;
