@@ -103,7 +103,7 @@ class Budget {
   std::int64_t conflict_limit_, memory_limit_;
   std::int64_t memory_before_ = 0;
   std::atomic<std::int64_t> conflicts_{0};
-  std::atomic<std::int64_t> kept_back_after_{-1};  // -1 = nothing is
+  std::atomic<std::int64_t> kept_back_after_{-1};  // < 0 = nothing is (budget.cpp)
   std::atomic<Stop> reason_{Stop::unsaid};
   std::atomic<std::int64_t> next_look_{0}, size_{0};
 };

@@ -385,8 +385,8 @@ Interval smallest_interval(const Search& search, Cycle low) {
         outcome.overflowed = at_hand.overflowed();
       });
   search.budget.release();
-  if (ladder
-          .settled()) {  // nothing has ended early, though the limit was there as the last one did
+  // Settled as the limit came: nothing has ended early, and no limit is named.
+  if (ladder.settled()) {
     search.budget.keep_back(kLong);
     search.budget.release();
   }
