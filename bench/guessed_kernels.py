@@ -11,14 +11,14 @@ import collections
 import inspect
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "strangers"), os.path.join(HERE, "..", "graph", "kernels", "triton")]
+sys.path[:0] = [HERE, os.path.join(HERE, "strangers"), os.path.join(HERE, "..", "graph", "kernels", "triton")]
 sys.dont_write_bytecode = True
-TARGETS = (90, 100)
+from stranger_kernels import TARGETS, said_by  # noqa: E402
+
 SECONDS = 60
 INTEGERS = r"num_|table|ind(ex|ices|x)|lens|seqlen|ids?(_|$|x)|offs|loc|cu_|target|label"
 FLOATS = r"lse|mean|rstd|delta|acc|scale|sum|max|loss"
@@ -110,15 +110,6 @@ def module_text(kernel, source, names, target):
     return None, (str(error).strip().splitlines() or [type(error).__name__])[-1][:120]
 
 
-def said_by(twill, *arguments):
-    """The exit code (None: it did not end) and the last line."""
-    try:
-        done = subprocess.run([twill, *arguments, "--conflict-limit", "20000"], capture_output=True, text=True, errors="replace", timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        return None, f"not at its end in {SECONDS} s"
-    return done.returncode, ((done.stderr + done.stdout).strip().splitlines() or [""])[-1]
-
-
 def main():
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("twill")
@@ -158,8 +149,9 @@ def main():
                     module = os.path.join(folder, re.sub(r"\W", "_", inside.removesuffix(".py")) + f"-{name}.{target}.ttgir")
                     with open(module, "w", encoding="utf-8") as file:
                         file.write(text)
-                    solved, run, emitted = (said_by(given.twill, *words) for words in (
-                        ("solve", module), ("run", module), ("emit", module, "--to", "gluon", "-o", module + ".py")))
+                    solved, run, emitted = ((code, lines[-1]) for code, lines in (
+                        said_by(given.twill, *words, "--conflict-limit", "20000", seconds=SECONDS) for words in (
+                            ("solve", module), ("run", module), ("emit", module, "--to", "gluon", "-o", module + ".py"))))
                     # (1: run has found other numbers, or cannot tell; 2: refused; 3: a limit, or no schedule.)
                     bad = [one for one in (solved, run, emitted) if one[0] not in (0, 1, 2, 3)] + ([run] if run[1] == "wrong" else [])
                     wrong += bool(bad)

@@ -58,8 +58,12 @@ def module_text(case, folder, target):
     return twill_triton.emit(kernel, ", ".join(signature), constants, target, case.warps, 3, names=vars(module))
 
 
-def said_by(twill, *arguments):
-    done = subprocess.run([twill, *arguments], capture_output=True, text=True, timeout=120)
+def said_by(twill, *arguments, seconds=120):
+    """The exit code (None: it did not end) and the lines."""
+    try:
+        done = subprocess.run([twill, *arguments], capture_output=True, text=True, errors="replace", timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return None, [f"not at its end in {seconds} s"]
     return done.returncode, (done.stderr + done.stdout).strip().splitlines() or [""]
 
 
@@ -150,7 +154,8 @@ def row_of(twill, case, folder, target, modules):
 
 def is_wrong(row):
     executed = row.get("executed", 0.0)
-    return row.get("run") == "wrong" or not isinstance(executed, float) or executed > TOLERANCE
+    endless = any("not at its end" in row.get(said, "") for said in ("run", "why"))
+    return endless or row.get("run") == "wrong" or not isinstance(executed, float) or executed > TOLERANCE
 
 
 def main():

@@ -117,13 +117,15 @@ struct HalfLanes;
 #define TWILL_N16 TWILL_N8 ", %8, %9, %10, %11, %12, %13, %14, %15"
 #define TWILL_N32 TWILL_N16 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, " \
     "%29, %30, %31"
+#define TWILL_TENSOR_LOAD(SHAPE, NAMES, AFTER, LIST)                                               \
+  static __device__ __forceinline__ void load(float* d, TensorAddress at) {                        \
+    asm volatile("tcgen05.ld.sync.aligned." SHAPE ".b32 {" NAMES "}, [" AFTER "];"                 \
+                 : LIST(TWILL_LOADED, 0) : "r"(at) : "memory");                                    \
+  }
 #define TWILL_COLUMNS(N, NAMES, AFTER, LIST)                                                       \
   template <>                                                                                      \
   struct TensorColumns<N> {                                                                        \
-    static __device__ __forceinline__ void load(float* d, TensorAddress at) {                      \
-      asm volatile("tcgen05.ld.sync.aligned.32x32b.x" #N ".b32 {" NAMES "}, [" AFTER "];"           \
-                   : LIST(TWILL_LOADED, 0) : "r"(at) : "memory");                                  \
-    }                                                                                              \
+    TWILL_TENSOR_LOAD("32x32b.x" #N, NAMES, AFTER, LIST)                                           \
     static __device__ __forceinline__ void store(TensorAddress at, const float* d) {               \
       asm volatile("tcgen05.st.sync.aligned.32x32b.x" #N ".b32 [" AFTER "], {" NAMES "};"           \
                    :: LIST(TWILL_STORED, 0), "r"(at) : "memory");                                  \
@@ -142,16 +144,14 @@ TWILL_COLUMNS(32, TWILL_N32, "%32", TWILL_R32)
 #define TWILL_HALF_LANES(N, TIMES, NAMES, AFTER, LIST)                                              \
   template <>                                                                                      \
   struct HalfLanes<N> {                                                                            \
-    static __device__ __forceinline__ void load(float* d, TensorAddress at) {                      \
-      asm volatile("tcgen05.ld.sync.aligned.16x256b.x" #TIMES ".b32 {" NAMES "}, [" AFTER "];"      \
-                   : LIST(TWILL_LOADED, 0) : "r"(at) : "memory");                                  \
-    }                                                                                              \
+    TWILL_TENSOR_LOAD("16x256b.x" #TIMES, NAMES, AFTER, LIST)                                      \
   };
 TWILL_HALF_LANES(8, 2, TWILL_N8, "%8", TWILL_R8)
 TWILL_HALF_LANES(16, 4, TWILL_N16, "%16", TWILL_R16)
 TWILL_HALF_LANES(32, 8, TWILL_N32, "%32", TWILL_R32)
 #undef TWILL_HALF_LANES
 #undef TWILL_COLUMNS
+#undef TWILL_TENSOR_LOAD
 #undef TWILL_N32
 #undef TWILL_N16
 #undef TWILL_N8

@@ -1,8 +1,10 @@
 #include "gpu/emulator/shared_memory.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 #include "gpu/emulator/meeting.hpp"
 #include "gpu/emulator/threads.hpp"
@@ -22,6 +24,20 @@ void written(std::uint32_t address, std::uint32_t bytes) {
     ordinary(line, true);
     self().block->unreleased[line] = self().thread + 1;
   }
+}
+
+std::uint32_t lane_of_warp() {
+  return static_cast<std::uint32_t>(self().thread % 32);
+}
+/// stmatrix and ldmatrix: the addresses that the warp's lanes give, by lane.
+const std::array<std::uint32_t, 32>& matrix_rows(const char* what, std::uint32_t address) {
+  aligned(what);
+  if (address % 16 != 0) fail(std::string("a row of ") + what + " that is not 16-byte aligned");
+  Meeting& warp = self().block->warps[static_cast<std::size_t>(self().thread / 32)];
+  auto& words = warp.words[warp.generation % 2];
+  words[lane_of_warp()] = address;
+  meet(warp, 32);
+  return words;
 }
 
 }  // namespace
@@ -58,13 +74,8 @@ void load_shared(void* to, std::uint32_t address, std::uint32_t bytes) {
 void store_matrices(std::uint32_t address, const std::uint32_t (&tiles)[4], bool transposed) {
   // Lane l gives the address of row l % 8 of tile l / 8, and of each tile's row l / 4 (transposed:
   // column) the elements 2 (l % 4) and the next.
-  aligned("stmatrix");
-  if (address % 16 != 0) fail("a row of stmatrix that is not 16-byte aligned");
-  const auto lane = static_cast<std::uint32_t>(self().thread % 32);
-  Meeting& warp = self().block->warps[static_cast<std::size_t>(self().thread / 32)];
-  auto& words = warp.words[warp.generation % 2];
-  words[lane] = address;
-  meet(warp, 32);
+  const std::uint32_t lane = lane_of_warp();
+  const auto& words = matrix_rows("stmatrix", address);
   for (std::uint32_t i = 0; i < 4; ++i)
     for (std::uint32_t h = 0; h < 2; ++h) {
       const std::uint32_t across = lane / 4, along = lane % 4 * 2 + h;
@@ -77,13 +88,8 @@ void store_matrices(std::uint32_t address, const std::uint32_t (&tiles)[4], bool
 void load_matrices(std::uint32_t (&tiles)[4], std::uint32_t address) {
   // PTX ISA, "ldmatrix": lane 8 i + r gives the address of row r of tile i, and every lane gets of
   // tile i the elements 2 (lane % 4) and the next of row lane / 4.
-  aligned("ldmatrix");
-  if (address % 16 != 0) fail("a row of ldmatrix that is not 16-byte aligned");
-  const auto lane = static_cast<std::uint32_t>(self().thread % 32);
-  Meeting& warp = self().block->warps[static_cast<std::size_t>(self().thread / 32)];
-  auto& words = warp.words[warp.generation % 2];
-  words[lane] = address;
-  meet(warp, 32);
+  const std::uint32_t lane = lane_of_warp();
+  const auto& words = matrix_rows("ldmatrix", address);
   for (std::uint32_t i = 0; i < 4; ++i)
     load_shared(&tiles[i], words[8 * i + lane / 4] + 4 * (lane % 4), 4);
 }

@@ -1,6 +1,7 @@
 // What the emulated multiprocessor (gpu/emulator) refuses of wgmma: descriptors, registers that are
-// the thread's or a product's, operands in shared memory. An error planted for each rule, and
-// beside it the right order, which it accepts. No GPU is needed.
+// the thread's or a product's, operands in shared memory; where ldmatrix and a wgmma of 8-bit
+// elements find theirs. An error planted for each rule, and beside it the right order, which it
+// accepts. No GPU is needed.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -180,12 +181,80 @@ void operands() {
   }
 }
 
+// --- layouts -------------------------------------------------------------------------------------
+
+/// ldmatrix: lane 8 i + r gives row r of tile i; each lane gets two neighbours of each tile.
+void matrices() {
+  check_accepted("ldmatrix", launch_of(128), [] {
+    const std::uint32_t lane = threadIdx.x % 32;
+    const auto word = [](std::uint32_t row, std::uint32_t w) {
+      return (8 * row + 2 * w + 1) << 16 | (8 * row + 2 * w);
+    };
+    // (Rows lie anywhere, in an order of their own.)
+    const std::uint32_t at = threadIdx.x / 32 * 512 + lane * 5 % 32 * 16;
+    for (std::uint32_t w = 0; w < 4; ++w) store_shared(at + 4 * w, word(lane, w));
+    __syncwarp();
+    std::uint32_t tiles[4];
+    load_matrix_x4(at, tiles[0], tiles[1], tiles[2], tiles[3]);
+    for (std::uint32_t i = 0; i < 4; ++i)
+      if (tiles[i] != word(8 * i + lane / 4, lane % 4)) throw emulator::Error("wrong");
+  });
+  check_refused("not 16-byte aligned", launch_of(128), [] {
+    std::uint32_t a, b, c, d;
+    load_matrix_x4(threadIdx.x * 8, a, b, c, d);
+  });
+}
+
+int left_number(int row, int k) {
+  return (row + k) % 5 - 2;
+}
+int right_number(int column, int k) {
+  return (3 * column + k) % 7 - 3;
+}
+/// e4m3 of -3 to 3.
+std::uint32_t eight_bits_of(int x) {
+  constexpr std::uint32_t kBits[] = {0x00, 0x38, 0x40, 0x44};
+  return kBits[x < 0 ? -x : x] | (x < 0 ? 0x80 : 0);
+}
+
+/// A wgmma of 8-bit elements: 32 of a row lie in two chunks of 16 bytes, swizzled.
+void bytes() {
+  for (const When when : kWhens)
+    check_accepted("e4m3", launch_of(128, when), [] {
+      const int t = static_cast<int>(threadIdx.x), row = t % 64;
+      for (int k = 0; k < 32; k += 4) {
+        std::uint32_t word = 0;
+        for (int e = 0; e < 4; ++e)
+          word |= eight_bits_of(t < 64 ? left_number(row, k + e) : right_number(row, k + e))
+                  << (8 * e);
+        const int at =
+            t / 64 * 8192 + row / 8 * 1024 + row % 8 * 128 + (k / 16 ^ row % 8) * 16 + k % 16;
+        store_shared(static_cast<std::uint32_t>(at), word);
+      }
+      fence_async_shared();
+      __syncthreads();
+      float d[32];
+      wgmma_fence();
+      Wgmma<Element::f8, 64>::ss<0, 0>(d, kTile, kTile + 512, 0);
+      wgmma_commit();
+      wgmma_wait<0>();
+      for (int i = 0; i < 32; ++i) {
+        const int r = t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8, c = i / 4 * 8 + t % 4 * 2 + i % 2;
+        int sum = 0;
+        for (int k = 0; k < 32; ++k) sum += left_number(r, k) * right_number(c, k);
+        if (d[i] != static_cast<float>(sum)) throw emulator::Error("wrong");
+      }
+    });
+}
+
 }  // namespace
 
 int main() {
   products();
   registers();
   operands();
+  matrices();
+  bytes();
   std::printf("%d of %d checks failed\n", emulator::checks_failed, emulator::checks_ran);
   return emulator::checks_failed != 0;
 }

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "graph/emit/cuda_tiles.hpp"
 #include "graph/emit/cuda_words.hpp"
 #include "graph/emit/limits.hpp"
 #include "graph/emit/register_pressure.hpp"
@@ -22,10 +23,7 @@ using program::Storage;
 
 constexpr Amount kSwizzlePeriod = 1'024;
 constexpr int kNamedBarriers = 16;
-constexpr int kMostBoxRows = 256;
-constexpr int kFloatPanel = 32;  // columns
-// Of tensor memory.
-constexpr int kLanes = 128, kTensorColumns = 512;
+constexpr int kTensorColumns = 512;
 // What a thread that issues loads and products has: addresses, and descriptors of a few products.
 constexpr int kIssuersRegisters = 48;
 
@@ -56,7 +54,7 @@ class CudaPlanner {
     try {
       c_.blackwell() ? slots_on_blackwell() : slots();
       c_.blackwell() ? warpgroups_on_blackwell() : warpgroups();
-      tiles();
+      check_cuda_tiles(c_);
       memory();
       if (!c_.blackwell()) check_products();
     } catch (const Refusal& no) {
@@ -301,137 +299,6 @@ class CudaPlanner {
       const int registers = one.registers > 0 ? one.registers : kMostRegisters;
       if (const auto why = why_serialised(c_.plan, s, registers)) refuse("limits", *why);
     }
-  }
-
-  // ---- tiles
-
-  /// A 16-bit tile as TMA and wgmma want it.
-  static void check_swizzled(const std::string& what, const std::vector<std::int64_t>& shape,
-                             const std::string& type) {
-    if (element_type(type).empty())
-      refuse("type", what + " is of type " + harmless(type) + " in shared memory: must be 16-bit");
-    if (shape.size() != 2 || shape[1] % 64 != 0 || shape[0] % 8 != 0 || shape[0] > kMostBoxRows)
-      refuse("storage",
-             what + " must be a matrix of columns by 64, rows by 8 and at most 256 rows");
-  }
-
-  /// A tile that TMA copies and threads read or write: of fp32, too, on Hopper.
-  void check_copied(const std::string& what, const std::vector<std::int64_t>& shape,
-                    const std::string& type) const {
-    if (!c_.blackwell() && type == "f8") {
-      if (shape.size() != 2 || shape[1] % 128 != 0 || shape[0] % 8 != 0 || shape[0] > kMostBoxRows)
-        refuse("storage",
-               what + " must be a matrix of columns by 128, rows by 8 and at most 256 rows");
-    } else if (c_.blackwell() || type != "f32") {
-      check_swizzled(what, shape, type);
-    } else if (shape.size() != 2 || shape[1] % kFloatPanel != 0 || shape[0] % 8 != 0 ||
-               shape[0] > kMostBoxRows) {
-      refuse("storage",
-             what + " must be a matrix of columns by 32, rows by 8 and at most 256 rows");
-    }
-  }
-
-  void tiles() {
-    const Plan& plan = c_.plan;
-    for (const HostTensor& host : plan.axes.tensors)
-      if (host.steps >= 0 && (c_.blackwell() || host.output))
-        refuse("tensors",
-               harmless(host.name) + " has a vector an iteration along an axis of its own");
-    for (const auto& [v, one] : plan.resident) check_copied(one.name, one.shape, one.type);
-    for (const auto& [v, one] : plan.staging) {
-      if (one.type == "f8") refuse("type", one.name + " is of type f8 on its way out");
-      check_copied(one.name, one.shape, one.type);
-      if (one.shape[0] % 64 != 0) refuse("storage", one.name + " has rows that are not by 64");
-    }
-    for (int v = 0; v < static_cast<int>(p().ops.size()); ++v) {
-      const Value& value = m().values[at(plan.links.result[at(v)])];
-      for (const int s : p().ops[at(v)].writes) {
-        if (p().storages[at(s)].kind != Storage::in_memory) continue;
-        if (c_.plan.on_tmem(p().storages[at(s)])) {
-          check_lanes(value, c_.plan.legal.program.storages[at(s)]);
-          continue;
-        }
-        if (loads(v) && value.shape.size() == 1) {
-          if (value.type != "f32" || value.shape[0] % 4 != 0)
-            refuse("storage", harmless(value.id) + " must be a vector of f32 by four elements");
-        } else if (loads(v) || !element_type(value.type).empty()) {
-          check_copied(harmless(value.id), value.shape, value.type);
-        } else if (value.type != "f32" || value.shape.empty()) {
-          refuse("storage",
-                 harmless(value.id) +
-                     " is a number or of another type than f32, f16 and bf16 in shared memory");
-        }
-      }
-      if (!c_.narrow(p().ops[at(v)].slot) && !c_.plan.legal.read_again[at(v)])
-        for (const int one : plan.links.values[at(v)]) check_rows(one, p().ops[at(v)].slot);
-    }
-    for (int v = m().after_begin; v < static_cast<int>(m().values.size()); ++v)
-      if (plan.after_slot[at(v)] >= 0) check_rows(v, plan.after_slot[at(v)]);
-  }
-  /// A tile in tensor memory: a row a lane, its columns without gaps.
-  static void check_lanes(const Value& value, const Storage& storage) {
-    const int bytes = meaning::number_type(value.type)->bytes;
-    // (Of the result of a product of 64 rows each warp has 16.)
-    const bool half = value.shape.size() == 2 && value.shape[0] == kLanes / 2 &&
-                      value.function == Function::product;
-    if (value.shape.size() != 2 || (value.shape[0] != kLanes && !half) ||
-        value.shape[1] % 16 != 0 || (value.type != "f32" && element_type(value.type).empty()) ||
-        value.shape[1] * bytes != storage.size * 4)
-      refuse("storage", harmless(value.id) +
-                            " does not fill its columns of tensor memory as a tile of 128 rows of "
-                            "f32, f16 or bf16, columns by 16");
-    if (storage.depth > 1 && storage.size % storage.alignment != 0)
-      refuse("storage", harmless(value.id) + " has gaps between its copies in tensor memory");
-  }
-  /// Is it, or a copy of it, the result of a product of 64 rows on Blackwell that only leaves again
-  /// by a bulk addition? Nothing else knows where such rows lie.
-  bool half_rows(int v) const {
-    const Value& value = m().values[at(v)];
-    if (value.shape.size() != 2 || value.shape[0] != kLanes / 2 || value.type != "f32" ||
-        !m().in_loop(v) ||
-        (value.function != Function::copy && value.function != Function::product))
-      return false;
-    if (value.function == Function::copy &&
-        (value.operands[0].value < 0 || value.operands[0].transposed ||
-         value.operands[0].is_part() || !half_rows(value.operands[0].value)))
-      return false;
-    const auto& all = m().values;
-    for (int u = 0; u < static_cast<int>(all.size()); ++u)
-      for (const Operand& one : all[at(u)].operands)
-        if (one.value == v && (!m().in_loop(u) || (all[at(u)].function != Function::copy &&
-                                                   all[at(u)].function != Function::store)))
-          return false;
-    return true;
-  }
-  void check_rows(int v, int slot) const {
-    const Value& value = m().values[at(v)];
-    if (c_.blackwell()) {
-      if (!value.shape.empty() && value.shape[0] != kLanes && !half_rows(v))
-        refuse("op", harmless(value.id) + " has " + std::to_string(value.shape[0]) +
-                         " rows: tensor memory has 128 lanes, a row each");
-      const int shares = slot == c_.plan.finish_slot() ? 1 : c_.shares(slot);
-      if (shares > 1 && value.shape.size() == 1)
-        refuse("op", "the vector " + harmless(value.id) + " is on a slot of " +
-                         std::to_string(shares) + " warpgroups, which share out columns");
-      if (value.shape.size() == 2 && value.shape[1] % (std::int64_t{16} * shares) != 0)
-        refuse("op", harmless(value.id) + " has " + std::to_string(value.shape[1]) +
-                         " columns: each of " + std::to_string(shares) +
-                         " warpgroups has as many, by 16");
-      return;
-    }
-    const int across = c_.shares(slot, value);
-    if (across > 1 && value.shape[0] % 64 == 0) {
-      if (across != c_.warpgroups(slot) || value.shape[1] % (std::int64_t{64} * across) != 0)
-        refuse("op", harmless(value.id) + " is " + std::to_string(value.shape[0]) + " x " +
-                         std::to_string(value.shape[1]) + " on " +
-                         std::to_string(c_.warpgroups(slot)) +
-                         " warpgroups: those that share out columns get a multiple of 64 each");
-      return;
-    }
-    if (!value.shape.empty() && value.shape[0] % (std::int64_t{64} * c_.warpgroups(slot)) != 0)
-      refuse("op", harmless(value.id) + " has " + std::to_string(value.shape[0]) + " rows on " +
-                       std::to_string(c_.warpgroups(slot)) +
-                       " warpgroups: each computes blocks of 64");
   }
 
   // ---- memory

@@ -26,7 +26,7 @@ from variants import options, source  # noqa: E402
 KERNELS = ["hopper-fwd-sub2:hopper", "hopper-fwd-sub2+bf16:hopper", "hopper-fwd-plain:hopper", "hopper-fwd-sub2-m128:hopper", "fmha-forward:hopper", "gemm:hopper", "hopper-gqa:hopper", "hopper-mlp:hopper",
            "blackwell-fwd-sub2:blackwell", "blackwell-fwd-sub2+bf16:blackwell", "blackwell-fwd-plain:blackwell", "blackwell-fwd-plain+causal:blackwell",
            "blackwell-fwd-sub2+d64:blackwell", "blackwell-fwd-plain+bf16+causal+d64:blackwell", "fmha-forward:blackwell", "gemm:blackwell", "blackwell-bwd:blackwell", "hopper-bwd:hopper", "hopper-bwd-q64:hopper",
-           "hopper-retnet:hopper", "hopper-deltanet:hopper", "hopper-gla:hopper", "hopper-layer-norm:hopper", "hopper-grouped-gemm:hopper"]
+           "blackwell-bwd-sub2:blackwell", "hopper-retnet:hopper", "hopper-deltanet:hopper", "hopper-gla:hopper", "hopper-layer-norm:hopper", "hopper-grouped-gemm:hopper"]
 COUNTS = (0, 1, 2, 3, 7)
 # Bytes of spill stores that are known, by kernel; more are an error. hopper-gqa: two tiles of 64 x 128 in f32, their product and its
 # operand are 224 of 240 registers. Blackwell: a softmax slot holds a tile of 128 registers while ptxas moves ex2 of the next one up.
@@ -77,6 +77,12 @@ IMPLIED = {
     "blackwell-bwd:blackwell": (
         (r"slot_(compute|mma), -: wait_for<1>\(shared \+ kResidentFull", "aux has waited for K and V before qkT, for which the others wait"),
         (r"tensor_fence_before\(\); / arrive\(shared \+ kStDqReady", "nobody who waits for st_dq accesses tensor memory"), SECOND_STORE),
+    "blackwell-bwd-sub2:blackwell": (
+        (r"slot_(softmax0|aux), -: wait_for<1>\(shared \+ kResidentFull", "mma has waited for K and V before s0_qkT, for which the others wait"),
+        (r"slot_softmax0, After the loop: wait_for<1>\(shared \+ kResidentFull", "mma has waited for K and V, without iterations, too, before its last commit"),
+        (r"slot_softmax0, i: named_sync\(4, 128\)", "s1_dpT goes where softmax1 alone has read, for which the slot waits; it meets again before s1_qkT"),
+        (r"slot_load, epilogue: bulk_wait_read<1>", "the wait for both additions follows, and no iteration comes that waits for this turn"),
+        (r"slot_softmax1, i: fence_async_shared\(\);  // ordinary reads.* / arrive\(shared \+ kS1TstPReady", "the loader waits for s1_dk earlier, which comes after the slot's next fence"), SECOND_STORE),
 }
 # What is not carried is refused with its reason, and nothing is written.
 REFUSED = {"hopper-bwd-sub2:hopper": "limits: slot wg01 holds 224 registers a thread behind s1_qkT and 16 of addresses", "hopper-bwd-q80:hopper": "op: st_dq has 80 rows on 2 warpgroups",

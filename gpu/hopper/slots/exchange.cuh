@@ -70,24 +70,36 @@ __device__ __forceinline__ void load_operand(HalfTile<kElement, kBlocks, kColumn
   }
 }
 
-/// A tile of fp32 that TMA adds: [panel of 32 columns][kRows][32 columns], 128-byte swizzled; rows
-/// from 64 `block` on, columns from `first`, a multiple of 32, on.
+/// Where a thread's first pair lies in a tile of fp32 that TMA copies: [panel of 32
+/// columns][kRows][32 columns], 128-byte swizzled; rows from 64 `block` on, columns from `first`, a
+/// multiple of 32, on.
+template <int kRows>
+__device__ __forceinline__ std::uint32_t first_in_panels(std::uint32_t tile, int block, int first) {
+  const int lane = static_cast<int>(threadIdx.x % 32),
+            warp = static_cast<int>(threadIdx.x % 128 / 32);
+  const int row = block * 64 + warp * 16 + lane / 4, column = 2 * (lane % 4);
+  return tile + first / 32 * kRows * 128 + swizzled(row, column / 4) + column % 4 * 4;
+}
+/// Where its pair `j`, `h` (as of a Tile) lies from there. (A swizzle is an exclusive or, the same
+/// 8 rows further on.)
+template <int kRows>
+__device__ __forceinline__ std::uint32_t pair_in_panels(std::uint32_t first, int j, int h) {
+  return (first ^ (j % 4 * 32)) + j / 4 * kRows * 128 + h * 8 * 128;
+}
+
+/// A tile of fp32 that TMA adds.
 template <int kRows, int kBlocks, int kColumns>
 __device__ __forceinline__ void store_panels(std::uint32_t to, int block, int first,
                                              const Tile<kBlocks, kColumns>& d) {
-  const int lane = static_cast<int>(threadIdx.x % 32),
-            warp = static_cast<int>(threadIdx.x % 128 / 32);
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b) {
-    const int row = (block + b) * 64 + warp * 16 + lane / 4, column = 2 * (lane % 4);
-    const std::uint32_t begin =
-        (to + first / 32 * kRows * 128 + swizzled(row, column / 4) + column % 4 * 4);
+    const std::uint32_t begin = first_in_panels<kRows>(to, block + b, first);
 #pragma unroll
     for (int j = 0; j < kColumns / 8; ++j)
 #pragma unroll
-      for (int h = 0; h < 2; ++h)  // (A swizzle is an exclusive or, the same 8 rows further on.)
-        store_shared_2((begin ^ (j % 4 * 32)) + j / 4 * kRows * 128 + h * 8 * 128,
-                       d.x[b][4 * j + 2 * h], d.x[b][4 * j + 2 * h + 1]);
+      for (int h = 0; h < 2; ++h)
+        store_shared_2(pair_in_panels<kRows>(begin, j, h), d.x[b][4 * j + 2 * h],
+                       d.x[b][4 * j + 2 * h + 1]);
   }
 }
 /// The same to registers, of a tile that TMA wrote. (The half of a warp that reads at once has four
@@ -96,19 +108,14 @@ __device__ __forceinline__ void store_panels(std::uint32_t to, int block, int fi
 template <int kRows, int kBlocks, int kColumns>
 __device__ __forceinline__ void load_panels(Tile<kBlocks, kColumns>& d, std::uint32_t from,
                                             int block, int first) {
-  const int lane = static_cast<int>(threadIdx.x % 32),
-            warp = static_cast<int>(threadIdx.x % 128 / 32);
 #pragma unroll
   for (int b = 0; b < kBlocks; ++b) {
-    const int row = (block + b) * 64 + warp * 16 + lane / 4, column = 2 * (lane % 4);
-    const std::uint32_t begin =
-        (from + first / 32 * kRows * 128 + swizzled(row, column / 4) + column % 4 * 4);
+    const std::uint32_t begin = first_in_panels<kRows>(from, block + b, first);
 #pragma unroll
     for (int j = 0; j < kColumns / 8; ++j)
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        const float2 pair =
-            load_shared_2((begin ^ (j % 4 * 32)) + j / 4 * kRows * 128 + h * 8 * 128);
+        const float2 pair = load_shared_2(pair_in_panels<kRows>(begin, j, h));
         d.x[b][4 * j + 2 * h] = pair.x;
         d.x[b][4 * j + 2 * h + 1] = pair.y;
       }
