@@ -12,9 +12,7 @@ namespace twill {
 namespace {
 
 constexpr std::int64_t kLook = 10'000'000;  // nanoseconds between two looks at the process's size
-// Budget::kept_back_after_ where nothing is kept back: nothing ended for that, or something did.
-constexpr std::int64_t kNothing = -1, kEndedByTime = -2, kEndedByConflicts = -3;
-constexpr double kGivenBack = 1.75e9;  // bytes a second that a solver's destructor frees
+constexpr double kGivenBack = 1.75e9;       // bytes a second that a solver's destructor frees
 
 std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -130,18 +128,14 @@ std::int64_t Budget::conflict_limit() const {
 }
 
 // What has ended early has ended by a limit, whatever comes after: the reason is kept.
-void Budget::release() {
-  const std::int64_t after = kept_back_after_;
-  if (after < 0) return;
-  kept_back_after_ = kNothing;
-  if (conflicts_ < after) return;
+void Budget::release(bool settled) {
+  const bool early = keeps_back();
+  kept_back_after_ = -1;
   const Stop reason = reason_;
-  if (reason == Stop::conflict_limit && conflicts_ < conflict_limit_)
-    kept_back_after_ = kEndedByConflicts;
-  else if (reason == Stop::time_limit && elapsed() < seconds_ - giving_back())
-    kept_back_after_ = kEndedByTime;
-  else
+  if (!early || !((reason == Stop::conflict_limit && conflicts_ < conflict_limit_) ||
+                  (reason == Stop::time_limit && elapsed() < seconds_ - giving_back())))
     return;
+  ended_early_ = settled ? Stop::unsaid : reason;
   reason_ = Stop::unsaid;
 }
 
@@ -184,10 +178,7 @@ void Budget::end(Stop reason) {
 Stop Budget::reason() const {
   if (joined_) return whole_->reason();
   const Stop reason = reason_;
-  if (reason != Stop::unsaid) return reason;
-  const std::int64_t after = kept_back_after_;
-  if (after == kEndedByTime) return Stop::time_limit;
-  return after == kEndedByConflicts ? Stop::conflict_limit : Stop::unsaid;
+  return reason != Stop::unsaid ? reason : ended_early_.load();
 }
 
 std::int64_t Budget::conflicts_left() const {

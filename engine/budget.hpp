@@ -71,9 +71,10 @@ class Budget {
   /// What is over is over a little early from now on: one part of kKeptBack of the limits on time
   /// and on conflicts is kept back, once there have been `after` conflicts.
   void keep_back(std::int64_t after) { kept_back_after_ = after; }
-  /// And no longer: what has ended for that goes on. When no thread asks this budget or one of its
-  /// parts.
-  void release();
+  /// And no longer: what has ended for that goes on, and reason() names the limit all the same;
+  /// settled: not so, since all that was asked has its answer. When no thread asks this budget or
+  /// one of its parts.
+  void release(bool settled = false);
 
   std::int64_t conflicts() const { return joined_ ? whole_->conflicts() : conflicts_.load(); }
   /// Conflicts left, or -1 for no limit.
@@ -103,8 +104,9 @@ class Budget {
   std::int64_t conflict_limit_, memory_limit_;
   std::int64_t memory_before_ = 0;
   std::atomic<std::int64_t> conflicts_{0};
-  std::atomic<std::int64_t> kept_back_after_{-1};  // < 0 = nothing is (budget.cpp)
+  std::atomic<std::int64_t> kept_back_after_{-1};  // conflicts; -1 = nothing is
   std::atomic<Stop> reason_{Stop::unsaid};
+  std::atomic<Stop> ended_early_{Stop::unsaid};  // by what, before it was released
   std::atomic<std::int64_t> next_look_{0}, size_{0};
 };
 

@@ -384,12 +384,7 @@ Interval smallest_interval(const Search& search, Cycle low) {
                          : at_hand.ask(attempt.ii, 0, attempt.limit));
         outcome.overflowed = at_hand.overflowed();
       });
-  search.budget.release();
-  // Settled as the limit came: nothing has ended early, and no limit is named.
-  if (ladder.settled()) {
-    search.budget.keep_back(kLong);
-    search.budget.release();
-  }
+  search.budget.release(ladder.settled());
   ladder.use_shorter();
   if (!ladder.settled()) return interval;
   interval.none = !interval.best;

@@ -250,14 +250,23 @@ TEST_CASE(
     CHECK_FALSE(budget.spent());
     CHECK(budget.reason() == Stop::conflict_limit);  // of what has ended
     CHECK(budget.conflicts_left() == 100);
-    budget.keep_back(100);  // released before anybody asks, that leaves nothing to say
-    budget.release();
-    CHECK(budget.reason() == Stop::unsaid);
+    budget.keep_back(100);
+    budget.release();  // a later one that has not ended changes nothing
+    CHECK(budget.reason() == Stop::conflict_limit);
     spend(budget, 100);
     CHECK(budget.spent());
     budget.release();  // the limit itself stays
     CHECK(budget.spent());
     CHECK(budget.reason() == Stop::conflict_limit);
+  }
+  SUBCASE("nothing is said where all was settled as it ended") {
+    Budget budget({}, 0, 1'600, 0);
+    budget.keep_back(100);
+    spend(budget, 1'500);
+    CHECK(budget.spent());
+    budget.release(true);
+    CHECK_FALSE(budget.spent());
+    CHECK(budget.reason() == Stop::unsaid);
   }
   SUBCASE("less where most of them have to be there first, and nothing where all have") {
     for (const std::int64_t after : {1'550, 1'600, 5'000}) {
