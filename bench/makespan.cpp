@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/bench.hpp"
+#include "bench/lab/cpu_watch.hpp"
 #include "bench/lab/makespan.hpp"
 #include "bench/lab/published.hpp"
 #include "bench/measured.hpp"
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 struct MakespanFlags {
   SearchFlags search;
   std::vector<std::string> files, lists;
+  double cpu_limit = 0;
   bool row = false, json = false, quiet = false;
 };
 
@@ -33,7 +35,8 @@ int run_row(const MakespanFlags& flags) {
   const std::string& path = flags.files.front();
   const Project project = parse_literature(read_file(path), path);
   cli::Interrupt interrupt;
-  const Makespan found = smallest_makespan(project, flags.search.options(), interrupt.token());
+  const CpuWatch watch(flags.cpu_limit, interrupt.token());
+  const Makespan found = smallest_makespan(project, flags.search.options(), watch.token());
   nlohmann::ordered_json row;
   row["file"] = path;
   row["activities"] = project.problem.ops.size();
@@ -106,7 +109,10 @@ class Makespans {
     row["threads"] = options_.threads;
     row["engine"] = options_.engine;
     row["limit_s"] = options_.time_limit;
-    row.update(measure({"bench", "makespan", "--row", file}, options_, stop_));
+    row["limit_cpu_s"] = flags_.cpu_limit;
+    row.update(measure({"bench", "makespan", "--row", file, "--cpu-limit",
+                        std::to_string(flags_.cpu_limit)},
+                       options_, stop_));
     if (stop_.stop_requested()) return;
     Set& set = sets_[fs::path(file).parent_path().filename().string()];
     const std::string status = row.value("status", "failed");
@@ -186,6 +192,8 @@ cli::Command makespan_command(CLI::App& bench) {
   app->add_option("--optima", flags->lists,
                   "Published makespans: a CSV of FILE,MAKESPAN below a heading; may be repeated");
   flags->search.add_to(*app, "a file");
+  app->add_option("--cpu-limit", flags->cpu_limit, "CPU seconds of each file; 0 = none")
+      ->check(CLI::NonNegativeNumber);
   app->add_flag("--row", flags->row, "One file in this process, its figures as JSON");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but what is not as published");
   app->add_flag("--json", flags->json, "A JSON object a file, a line each");

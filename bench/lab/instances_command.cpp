@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bench/lab/lab.hpp"
+#include "bench/lab/literature.hpp"
 #include "bench/lab/question.hpp"
 #include "graph/error.hpp"
 #include "graph/io/json_text.hpp"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "bench/lab/first_schedule.hpp"
+#include "bench/lab/project_search.hpp"
 #include "engine/decide.hpp"
 #include "engine/limits_left.hpp"
 #include "graph/index.hpp"
@@ -13,6 +15,7 @@
 namespace twill::bench {
 namespace {
 
+constexpr int kLists = 400;
 constexpr std::size_t kMostPlaced = 300, kMostUses = 2'000;  // that serial_length() places
 
 /// Longest path from each op's issue to the end. Distances are 0, so the edges have no cycle.
@@ -143,7 +146,15 @@ Makespan smallest_makespan(const Project& project, const Options& options,
   };
   if (project.lags.empty()) {
     found.high = serial_length(project.problem);
-  } else {
+    const auto first = first_schedule(project.problem, found.low, kLists, options.seed);
+    if (first) found.high = std::min(found.high, std::max<Cycle>(1, schedule_length(project.problem, *first)));
+  }
+  const Cycle longest_any = std::max(found.low, longest_makespan(project));
+  if (options.engine == "auto" && few_starts(project, found.high > 0 ? found.high : longest_any)) {
+    search_makespan(project, options, stop, longest_any, found);
+    return found;
+  }
+  if (!project.lags.empty()) {
     const Cycle longest = std::max(found.low, longest_makespan(project));
     const Verdict verdict = ask(longest);
     found.none = verdict == Verdict::unsat;

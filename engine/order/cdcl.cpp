@@ -202,16 +202,33 @@ void Cdcl::assign(int literal, Reason reason) {
 bool Cdcl::propagate() {
   for (;;) {
     if (!propagate_clauses()) return false;
-    if (theory_head_ == trail_.size() && !theory_->sums_pending())
-      return bound_ == nullptr || propagate_bound();
-    if (!propagate_theory()) return false;
+    if (theory_head_ < trail_.size() || theory_->sums_pending()) {
+      if (!propagate_theory()) return false;
+      continue;
+    }
+    if (bound_ == nullptr) return true;
+    if (!propagate_bound()) return false;
+    if (clause_head_ == trail_.size()) return true;
   }
 }
 
-// Last, since it costs most, and implies nothing.
+// Last, since it costs most.
 bool Cdcl::propagate_bound() {
   while (bound_head_ < trail_.size())
     if (!bound_->assign(trail_[bound_head_++])) return refute_by_bound();
+  implied_.clear();
+  bound_->propagate(implied_);
+  for (const SearchBound::Implied& i : implied_) {
+    if (i.literal != 0 && truth(i.literal) > 0) continue;
+    if (i.literal == 0 || truth(i.literal) < 0) {
+      const std::span<const int> others = bound_->explain(i.record);
+      conflict_.assign(others.begin(), others.end());
+      if (i.literal != 0) conflict_.push_back(i.literal);
+      assert(all_false(conflict_));
+      return false;
+    }
+    assign(i.literal, {level() == 0 ? Reason::none : Reason::bound, i.record});
+  }
   return true;
 }
 
@@ -325,6 +342,7 @@ std::span<const int> Cdcl::reason_literals(int literal) {
     case Reason::lemma:
       others = lemmas().clause(static_cast<std::size_t>(reason.index)).subspan(1);
       break;
+    case Reason::bound: others = bound_->explain(reason.index); break;
     default: break;
   }
   assert(explains(others, literal));

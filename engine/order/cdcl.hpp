@@ -54,7 +54,7 @@ class Cdcl : public OrderSearcher {
     int origin = kLearned;  // which of clauses() it is, or one of these two
   };
   struct Reason {
-    enum Kind : std::uint8_t { none, binary, clause, record, lemma } kind = none;
+    enum Kind : std::uint8_t { none, binary, clause, record, lemma, bound } kind = none;
     int index = -1;  // binary: the other literal, false
   };
   struct Level {
@@ -152,6 +152,7 @@ class Cdcl : public OrderSearcher {
   std::vector<char> seen_{0};
   std::vector<std::size_t> touched_;
   std::vector<DifferenceTheory::Decided> decided_;
+  std::vector<SearchBound::Implied> implied_;
   int back_level_ = 0;
   std::uint32_t glue_ = 0;
   std::vector<std::uint64_t> level_stamp_{0};

@@ -1,0 +1,219 @@
+#include "bench/lab/project_search.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "encoders/order/difference.hpp"
+#include "engine/budget.hpp"
+#include "engine/order/cdcl.hpp"
+#include "engine/order/time_table.hpp"
+#include "graph/index.hpp"
+#include "graph/log.hpp"
+#include "graph/schedule.hpp"
+#include "graph/verify.hpp"
+
+namespace twill::bench {
+namespace {
+
+constexpr Cycle kMostStarts = 400'000;  // of all activities together
+constexpr std::int64_t kFirstConflicts = 200;
+
+struct Arc {
+  int from, to;
+  Cycle cycles;  // between their starts, at least
+};
+
+std::vector<Arc> arcs_of(const Project& project) {
+  std::vector<Arc> arcs;
+  for (const Edge& e : project.problem.edges) arcs.push_back({e.from, e.to, e.delay});
+  for (const Lag& lag : project.lags) arcs.push_back({lag.from, lag.to, lag.cycles});
+  return arcs;
+}
+
+/// Earliest starts, and the longest way from each start to the end; nullopt = a circle of lags
+/// gains time.
+struct Ways {
+  std::vector<Cycle> head, tail;
+};
+std::optional<Ways> ways_of(const Problem& p, const std::vector<Arc>& arcs) {
+  Ways ways{std::vector<Cycle>(p.ops.size(), 0), {}};
+  for (const Op& op : p.ops) ways.tail.push_back(op.cycles);
+  for (std::size_t round = 0; round <= p.ops.size(); ++round) {
+    bool changed = false;
+    for (const Arc& a : arcs) {
+      Cycle& head = ways.head[at(a.to)];
+      Cycle& tail = ways.tail[at(a.from)];
+      if (ways.head[at(a.from)] + a.cycles > head) {
+        head = ways.head[at(a.from)] + a.cycles;
+        changed = true;
+      }
+      if (ways.tail[at(a.to)] + a.cycles > tail) {
+        tail = ways.tail[at(a.to)] + a.cycles;
+        changed = true;
+      }
+    }
+    if (!changed) return ways;
+  }
+  return std::nullopt;
+}
+
+class ProjectSearch {
+ public:
+  ProjectSearch(const Project& project, const Options& options, const std::stop_token& stop,
+                Cycle longest, Makespan& found)
+      : project_(project),
+        arcs_(arcs_of(project)),
+        found_(found),
+        budget_(stop, options.time_limit, options.conflict_limit, options.memory_limit),
+        solver_(budget_, options.seed),
+        formula_(solver_),
+        differences_(formula_, 0, 1, 1),
+        top_(found.high > 0 ? found.high - 1 : longest) {}
+
+  void run() {
+    if (found_.low > top_) return;
+    budget_.complete([&] {
+      if (!build()) return refuted();
+      TWILL_LOG("makespan ", found_.low, " to ", found_.high, ": ", formula_.variables(),
+                " variables, ", formula_.clauses(), " clauses");
+      ask_all();
+    });
+    found_.conflicts += budget_.conflicts();
+  }
+
+ private:
+  int next_variable() const { return static_cast<int>(formula_.variables()) + 1; }
+  /// A clause of literals that may be constants.
+  void clause(std::initializer_list<int> literals) {
+    std::vector<int> kept;
+    for (const int l : literals) {
+      if (l == order::StartLiterals::kTrue) return;
+      if (l != order::StartLiterals::kFalse) kept.push_back(l);
+    }
+    solver_.add_clause(kept);
+  }
+  /// "The makespan is more than this."
+  int longer(Cycle makespan) const {
+    if (makespan < found_.low && makespan < bottom_) return order::StartLiterals::kTrue;
+    if (makespan >= top_) return order::StartLiterals::kFalse;
+    return first_longer_ + static_cast<int>(makespan - bottom_);
+  }
+
+  bool build() {
+    const Problem& p = project_.problem;
+    const auto ways = ways_of(p, arcs_);
+    if (!ways) return false;
+    bottom_ = found_.low;
+    for (std::size_t v = 0; v < p.ops.size(); ++v) {
+      const Cycle earliest = ways->head[v], latest = top_ - ways->tail[v];
+      if (latest < earliest) return false;
+      order::StartLiterals starts{earliest, latest, next_variable()};
+      for (Cycle t = earliest + 1; t <= latest; ++t) {
+        formula_.fresh();
+        if (t > earliest + 1) clause({-starts.at_least(t), starts.at_least(t - 1)});
+      }
+      starts_.push_back(starts);
+    }
+    first_longer_ = next_variable();
+    for (Cycle makespan = bottom_; makespan < top_; ++makespan) {
+      formula_.fresh();
+      if (makespan > bottom_) clause({-longer(makespan), longer(makespan - 1)});
+    }
+    for (const Arc& a : arcs_) {
+      const order::StartLiterals &from = starts_[at(a.from)], &to = starts_[at(a.to)];
+      for (Cycle t = from.earliest; t <= from.latest; ++t)
+        clause({-from.at_least(t), to.at_least(t + a.cycles)});
+    }
+    for (std::size_t v = 0; v < p.ops.size(); ++v)
+      for (Cycle makespan = bottom_; makespan < top_; ++makespan)
+        clause({-starts_[v].at_least(makespan - ways->tail[v] + 1), longer(makespan)});
+    solver_.take(differences_);
+    time_table_.emplace(p, starts_);
+    solver_.keep_within(*time_table_);
+    return true;
+  }
+
+  void refuted() {
+    if (found_.high > 0)
+      found_.low = found_.high;
+    else
+      found_.none = true;
+  }
+
+  /// Of the model. A schedule that breaks a rule would be a fault of the search.
+  void take_model() {
+    const Problem& p = project_.problem;
+    Schedule schedule;
+    for (const order::StartLiterals& s : starts_) {
+      Cycle t = s.earliest;
+      while (t < s.latest && solver_.value(Lit::of(s.at_least(t + 1)))) ++t;
+      schedule.start.push_back(t);
+      schedule.warp.push_back(0);
+    }
+    schedule.length = schedule_length(p, schedule.start);
+    schedule.initiation_interval = schedule.length = std::max<Cycle>(1, schedule.length);
+    if (const auto violation = verify(at_makespan(project_, schedule.length), schedule))
+      throw std::logic_error("the search for makespans has a model that verify() refuses: " +
+                             violation->text);
+    found_.high = schedule.length;
+  }
+
+  void ask_all() {
+    std::int64_t limit = kFirstConflicts;
+    bool bottom = true;
+    while (found_.low < found_.high || found_.high == 0) {
+      const Cycle asked = bottom ? found_.low : top();
+      const bool all = asked >= top();
+      if (!all) solver_.assume(-longer(asked));
+      const Verdict verdict = solver_.solve(limit);
+      if (verdict == Verdict::sat) {
+        take_model();
+        if (found_.low < found_.high && found_.high - 1 < top_) clause({-longer(found_.high - 1)});
+        continue;
+      }
+      if (verdict == Verdict::unsat) return refuted();
+      if (budget_.spent()) return;
+      if (!all && solver_.value(Lit::of(longer(asked)))) {
+        while (found_.low < top() && solver_.value(Lit::of(longer(found_.low)))) ++found_.low;
+        continue;
+      }
+      if (!bottom) limit *= 2;
+      bottom = !bottom;
+    }
+  }
+  /// The greatest makespan that is asked about.
+  Cycle top() const { return found_.high > 0 ? std::min(top_, found_.high - 1) : top_; }
+
+  const Project& project_;
+  std::vector<Arc> arcs_;
+  Makespan& found_;
+  Budget budget_;
+  Cdcl solver_;
+  Formula formula_;
+  Differences differences_;
+  Cycle top_, bottom_ = 1;
+  int first_longer_ = 1;
+  std::vector<order::StartLiterals> starts_;
+  std::optional<order::TimeTable> time_table_;
+};
+
+}  // namespace
+
+bool few_starts(const Project& project, Cycle high) {
+  const auto ways = ways_of(project.problem, arcs_of(project));
+  if (!ways) return true;
+  Cycle starts = 0;
+  for (std::size_t v = 0; v < ways->head.size(); ++v) {
+    starts += std::max<Cycle>(0, high - ways->tail[v] - ways->head[v] + 1);
+    if (starts > kMostStarts) return false;
+  }
+  return true;
+}
+
+void search_makespan(const Project& project, const Options& options, const std::stop_token& stop,
+                     Cycle longest, Makespan& found) {
+  ProjectSearch(project, options, stop, longest, found).run();
+}
+
+}  // namespace twill::bench
