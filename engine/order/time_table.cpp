@@ -91,8 +91,7 @@ bool TimeTable::move(int op, Window to) {
   op_changed_[at(op)] = 1;
   if (overload.cycle < 0) return true;
   lemma_.clear();
-  explain_cycle(overload.unit, overload.cycle, problem_.units[at(overload.unit)].capacity, -1,
-                lemma_);
+  explain_cycle(overload.unit, overload.cycle, problem_.units[at(overload.unit)].capacity, lemma_);
   return false;
 }
 
@@ -158,7 +157,7 @@ void TimeTable::push_up(int op, std::vector<Implied>& implied) {
       // (What was implied just now has not implied the literals below it yet.)
       const Cycle from = t - u.offset - u.length + 1;
       after(op, from <= w.low ? from : low, reasons_);
-      explain_cycle(u.unit, t, problem_.units[at(u.unit)].capacity - u.amount, op, reasons_);
+      explain_cycle(u.unit, t, problem_.units[at(u.unit)].capacity - u.amount, reasons_);
       low = t - u.offset + 1;
       const int literal = literals.at_least(low);
       implied.push_back(
@@ -184,7 +183,7 @@ void TimeTable::push_down(int op, std::vector<Implied>& implied) {
       const std::size_t first = reasons_.size();
       const Cycle to = t - u.offset;
       before(op, to >= w.high ? to : high, reasons_);
-      explain_cycle(u.unit, t, problem_.units[at(u.unit)].capacity - u.amount, op, reasons_);
+      explain_cycle(u.unit, t, problem_.units[at(u.unit)].capacity - u.amount, reasons_);
       high = t - u.offset - u.length;
       const int literal = literals.at_least(high + 1);
       implied.push_back(
@@ -214,16 +213,15 @@ void TimeTable::before(int op, Cycle t, std::vector<int>& literals) const {
   if (literal != StartLiterals::kFalse) literals.push_back(literal);
 }
 
-/// Why more than `above` of the unit is taken at t by others than `without`: few literals, and of
-/// low levels, are better.
-void TimeTable::explain_cycle(int unit, Cycle t, Amount above, int without,
-                              std::vector<int>& literals) {
+/// Why more than `above` of the unit is taken at t in any case: few literals, and those known
+/// without a decision, are better.
+void TimeTable::explain_cycle(int unit, Cycle t, Amount above, std::vector<int>& literals) {
   candidates_.clear();
   Amount sum = 0;
   for (const int i : uses_of_[at(unit)]) {
     const Use& u = uses_[at(i)];
     const Window& w = windows_[at(u.op)];
-    if (u.op == without || t < w.high + u.offset || t >= w.low + u.offset + u.length) continue;
+    if (t < w.high + u.offset || t >= w.low + u.offset + u.length) continue;
     const Window& root = root_[at(u.op)];
     const int cost = (t - u.offset - u.length + 1 > root.low ? 1 : 0) + (t - u.offset < root.high ? 1 : 0);
     candidates_.push_back({&u, cost});

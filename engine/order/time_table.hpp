@@ -83,7 +83,7 @@ class TimeTable final : public SearchBound {
   void push_up(int op, std::vector<Implied>& implied);
   void push_down(int op, std::vector<Implied>& implied);
   bool is_full(const Use& use, Cycle t) const;
-  void explain_cycle(int unit, Cycle t, Amount above, int without, std::vector<int>& literals);
+  void explain_cycle(int unit, Cycle t, Amount above, std::vector<int>& literals);
   void after(int op, Cycle t, std::vector<int>& literals) const;
   void before(int op, Cycle t, std::vector<int>& literals) const;
 
