@@ -128,7 +128,7 @@ Cycle serial_length(const Problem& p) {
 }
 
 Makespan smallest_makespan(const Project& project, const Options& options,
-                           const std::stop_token& stop) {
+                           const std::stop_token& stop, bool confirm) {
   LimitsLeft limits(options, stop);
   Makespan found;
   const auto low = makespan_bound(project);
@@ -144,14 +144,18 @@ Makespan smallest_makespan(const Project& project, const Options& options,
     if (decided.verdict == Verdict::unsat) found.low = makespan + 1;
     return decided.verdict;
   };
+  std::vector<Cycle> listed;
   if (project.lags.empty()) {
     found.high = serial_length(project.problem);
-    const auto first = first_schedule(project.problem, found.low, kLists, options.seed);
-    if (first) found.high = std::min(found.high, std::max<Cycle>(1, schedule_length(project.problem, *first)));
+    if (const auto first = first_schedule(project.problem, found.low, kLists, options.seed)) {
+      listed = *first;
+      found.high = std::min(found.high, std::max<Cycle>(1, schedule_length(project.problem, listed)));
+    }
   }
   const Cycle longest_any = std::max(found.low, longest_makespan(project));
-  if (options.engine == "auto" && few_starts(project, found.high > 0 ? found.high : longest_any)) {
-    search_makespan(project, options, stop, longest_any, found);
+  if (options.engine == "auto" && !options.search_engine &&
+      few_starts(project, found.high > 0 ? found.high : longest_any)) {
+    search_makespan(project, options, stop, longest_any, listed, confirm, found);
     return found;
   }
   if (!project.lags.empty()) {

@@ -33,6 +33,6 @@ struct Makespan {
 /// By bisection between the bounds, each question decided by the order engine, under the limits,
 /// seed and engine of `options`.
 Makespan smallest_makespan(const Project& project, const Options& options,
-                           const std::stop_token& stop);
+                           const std::stop_token& stop, bool confirm = false);
 
 }  // namespace twill::bench

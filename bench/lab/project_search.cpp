@@ -1,11 +1,16 @@
 #include "bench/lab/project_search.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
 #include "encoders/order/difference.hpp"
 #include "engine/budget.hpp"
+#include "engine/cadical.hpp"
 #include "engine/order/cdcl.hpp"
 #include "engine/order/time_table.hpp"
 #include "graph/index.hpp"
@@ -58,12 +63,46 @@ std::optional<Ways> ways_of(const Problem& p, const std::vector<Arc>& arcs) {
   return std::nullopt;
 }
 
+/// Is one cycle of a unit too much for what executes in it, wherever it starts, if none of the
+/// literals is true? With code of its own, from the starts that the literals leave.
+bool holds_by_capacity(const Problem& p, const std::vector<order::StartLiterals>& starts,
+                       std::span<const int> lemma) {
+  std::vector<Cycle> least, most;
+  for (const order::StartLiterals& s : starts) {
+    least.push_back(s.earliest);
+    most.push_back(s.latest);
+    for (const int literal : lemma) {
+      const Cycle nth = (literal < 0 ? -literal : literal) - s.first;
+      if (nth < 0 || nth >= s.latest - s.earliest) continue;
+      const Cycle t = s.earliest + 1 + nth;  // "at t or later"
+      if (literal < 0) least.back() = std::max(least.back(), t);
+      if (literal > 0) most.back() = std::min(most.back(), t - 1);
+    }
+    if (least.back() > most.back()) return true;  // the literals exclude each other
+  }
+  for (std::size_t unit = 0; unit < p.units.size(); ++unit) {
+    std::map<Cycle, Amount> changes;
+    for (std::size_t v = 0; v < starts.size(); ++v)
+      for (const Reservation& r : p.ops[v].reservations) {
+        if (at(r.unit) != unit || most[v] >= least[v] + r.length) continue;
+        changes[most[v] + r.offset] += r.amount;
+        changes[least[v] + r.offset + r.length] -= r.amount;
+      }
+    Amount sum = 0;
+    for (const auto& [cycle, change] : changes)
+      if ((sum += change) > p.units[unit].capacity) return true;
+  }
+  return false;
+}
+
 class ProjectSearch {
  public:
   ProjectSearch(const Project& project, const Options& options, const std::stop_token& stop,
-                Cycle longest, Makespan& found)
-      : project_(project),
+                Cycle longest, const std::vector<Cycle>& first, bool confirm, Makespan& found)
+      : confirm_(confirm),
+        project_(project),
         arcs_(arcs_of(project)),
+        first_(first),
         found_(found),
         budget_(stop, options.time_limit, options.conflict_limit, options.memory_limit),
         solver_(budget_, options.seed),
@@ -74,10 +113,11 @@ class ProjectSearch {
   void run() {
     if (found_.low > top_) return;
     budget_.complete([&] {
-      if (!build()) return refuted();
+      if (!build()) return refuted();  // by longest ways alone
       TWILL_LOG("makespan ", found_.low, " to ", found_.high, ": ", formula_.variables(),
                 " variables, ", formula_.clauses(), " clauses");
       ask_all();
+      if (confirm_ && (found_.none || found_.low > bottom_)) confirm();
     });
     found_.conflicts += budget_.conflicts();
   }
@@ -128,8 +168,12 @@ class ProjectSearch {
     for (std::size_t v = 0; v < p.ops.size(); ++v)
       for (Cycle makespan = bottom_; makespan < top_; ++makespan)
         clause({-starts_[v].at_least(makespan - ways->tail[v] + 1), longer(makespan)});
+    if (std::getenv("TW_FIRST"))
+    for (std::size_t v = 0; v < first_.size(); ++v)
+      for (Cycle t = starts_[v].earliest + 1; t <= starts_[v].latest; ++t)
+        solver_.prefer(first_[v] >= t ? starts_[v].at_least(t) : -starts_[v].at_least(t));
     solver_.take(differences_);
-    time_table_.emplace(p, starts_);
+    time_table_.emplace(p, starts_, confirm_);
     solver_.keep_within(*time_table_);
     return true;
   }
@@ -182,11 +226,32 @@ class ProjectSearch {
       bottom = !bottom;
     }
   }
+  /// What is proved, again: each lemma by itself, and CaDiCaL refutes a makespan below. Throws
+  /// std::logic_error where one of them does not.
+  void confirm() {
+    const MemoryCnf &clauses = solver_.clauses(), &lemmas = solver_.lemmas();
+    SatSolver cadical(budget_, 0);
+    for (int v = 0; v < clauses.variables(); ++v) cadical.new_variable();
+    for (std::size_t i = 0; i < clauses.clauses(); ++i) cadical.add_clause(clauses.clause(i));
+    for (std::size_t i = 0; i < lemmas.clauses(); ++i) {
+      if (!holds_by_capacity(project_.problem, starts_, lemmas.clause(i)))
+        throw std::logic_error("a lemma of the search for makespans does not hold");
+      cadical.add_clause(lemmas.clause(i));
+    }
+    if (!found_.none && found_.low <= top_) {
+      const int shorter = -longer(found_.low - 1);
+      cadical.add_clause({&shorter, 1});
+    }
+    if (cadical.solve() == Verdict::sat)
+      throw std::logic_error("CaDiCaL does not confirm a bound on the makespan");
+  }
   /// The greatest makespan that is asked about.
   Cycle top() const { return found_.high > 0 ? std::min(top_, found_.high - 1) : top_; }
 
+  const bool confirm_;
   const Project& project_;
   std::vector<Arc> arcs_;
+  const std::vector<Cycle>& first_;
   Makespan& found_;
   Budget budget_;
   Cdcl solver_;
@@ -212,8 +277,9 @@ bool few_starts(const Project& project, Cycle high) {
 }
 
 void search_makespan(const Project& project, const Options& options, const std::stop_token& stop,
-                     Cycle longest, Makespan& found) {
-  ProjectSearch(project, options, stop, longest, found).run();
+                     Cycle longest, const std::vector<Cycle>& first, bool confirm,
+                     Makespan& found) {
+  ProjectSearch(project, options, stop, longest, first, confirm, found).run();
 }
 
 }  // namespace twill::bench

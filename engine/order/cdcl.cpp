@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
+#include <cstdlib>
 #include "engine/order/luby.hpp"
 #include "graph/log.hpp"
 
@@ -11,11 +13,13 @@ namespace twill {
 namespace {
 
 constexpr double kActivityLimit = 1e100;
-constexpr double kActivityGrowth = 1 / 0.95;
-constexpr std::int64_t kRestart = 50;  // conflicts, times the Luby sequence
+static double envd(const char* n, double d) { const char* e = std::getenv(n); return e ? std::atof(e) : d; }
+static const double kActivityGrowth = 1 / envd("TW_DECAY", 0.95);
+static const int kBest = (int)envd("TW_BEST", 1); static const double kGeo = envd("TW_GEO", 0); static const int kKeepAdd = (int)envd("TW_KEEPADD", 300);
+static const std::int64_t kRestart = (std::int64_t)envd("TW_RESTART", 50);  // conflicts, times the Luby sequence
 constexpr std::size_t kVariables = 1 << 15, kClauses = 1 << 16;  // room at first: not touched yet
 constexpr std::size_t kDepth = 50;  // of the search for redundant literals
-constexpr std::uint32_t kGlue = 3;  // learned clauses of so few levels are kept for good
+static const std::uint32_t kGlue = (std::uint32_t)envd("TW_GLUE", 3);  // learned clauses of so few levels are kept for good
 
 }  // namespace
 
@@ -167,6 +171,12 @@ void Cdcl::restart_theory() {
   }
 }
 
+void Cdcl::prefer(int literal) {
+  phase_[variable(literal)] = literal > 0 ? 1 : -1;
+  best_phase_.resize(values_.size(), -1);
+  best_phase_[variable(literal)] = literal > 0 ? 1 : -1;
+}
+
 bool Cdcl::value(Lit literal) const {
   return literal.is_constant() ? literal.is_true() : truth(literal.dimacs()) > 0;
 }
@@ -225,9 +235,13 @@ bool Cdcl::propagate_bound() {
       conflict_.assign(others.begin(), others.end());
       if (i.literal != 0) conflict_.push_back(i.literal);
       assert(all_false(conflict_));
+      if (bound_->is_noted()) record_lemma(conflict_, bound_->reason());
       return false;
     }
-    assign(i.literal, {level() == 0 ? Reason::none : Reason::bound, i.record});
+    assign(i.literal, {Reason::bound, i.record});
+    if (level() > 0) continue;
+    if (bound_->is_noted()) reason_literals(i.literal);  // recorded now: nobody asks at the root
+    reason_[variable(i.literal)] = {};
   }
   return true;
 }
@@ -236,7 +250,7 @@ bool Cdcl::refute_by_bound() {
   const std::span<const int> lemma = bound_->lemma();
   conflict_.assign(lemma.begin(), lemma.end());
   assert(all_false(conflict_));
-  record_lemma(lemma, bound_->reason());
+  if (bound_->is_noted()) record_lemma(lemma, bound_->reason());
   return false;
 }
 
@@ -328,6 +342,13 @@ std::span<const int> Cdcl::reason_literals(int literal) {
     atoms.insert(atoms.begin(), literal);
     reason = {Reason::lemma, static_cast<int>(lemmas().clauses())};
     record_cycle(atoms);
+  }
+  if (reason.kind == Reason::bound && bound_->is_noted()) {
+    const std::span<const int> why = bound_->explain(reason.index);
+    std::vector<int> lemma{literal};
+    lemma.insert(lemma.end(), why.begin(), why.end());
+    reason = {Reason::lemma, static_cast<int>(lemmas().clauses())};
+    record_lemma(lemma, bound_->reason());
   }
   std::span<const int> others;
   switch (reason.kind) {
@@ -570,16 +591,16 @@ Verdict Cdcl::search(std::int64_t conflict_limit) {
     increment_ *= kActivityGrowth;
     if (learned_clauses_ > keep_) {
       reduce();
-      keep_ += 300;
+      keep_ += kKeepAdd;
     }
     if (conflicts_ >= next_restart) {
-      next_restart = conflicts_ + kRestart * luby(++restarts);
+      ++restarts; next_restart = conflicts_ + (kGeo > 0 ? (std::int64_t)(kRestart * std::pow(kGeo, (double)restarts)) : kRestart * luby(restarts));
       backtrack(0);
       assert(trail_is_consistent() && watches_are_consistent());
       TWILL_LOG("restart ", restarts, ": ", conflicts_, " conflicts, ", learned_clauses_,
                 " learned clauses, ", lemmas().clauses(), " lemmas, ", trail_.size(), " of ",
                 values_.size() - 1, " variables known");
-      if (!best_phase_.empty()) std::copy(best_phase_.begin(), best_phase_.end(), phase_.begin());
+      if (!best_phase_.empty() && kBest && restarts % kBest == 0) std::copy(best_phase_.begin(), best_phase_.end(), phase_.begin());
     }
     if ((conflicts_ - begin) % 64 == 0 && budget_.spent()) return Verdict::unknown;
     if (conflict_limit > 0 && conflicts_ - begin >= conflict_limit) return Verdict::unknown;

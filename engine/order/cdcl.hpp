@@ -37,6 +37,8 @@ class Cdcl : public OrderSearcher {
   void set_parameters(Cycle ii, Cycle deadline) override;
   void assume(int literal) override { assumptions_.push_back(literal); }
   Verdict solve(std::int64_t conflict_limit = 0) override;
+  /// Decisions on the variable begin with this literal, until a model says otherwise.
+  void prefer(int literal);
   bool value(Lit literal) const override;
   Cycle least(int from, int to) const override { return theory_->least(from, to); }
   std::vector<char> needed() override;

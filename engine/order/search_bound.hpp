@@ -32,6 +32,8 @@ class SearchBound {
   virtual std::span<const int> explain(int /*record*/) const { return {}; }
   /// The clause that excludes what is assigned, after a false answer. Its literals are false.
   virtual std::span<const int> lemma() const = 0;
+  /// Are its lemmas to be kept with the others, so that a refutation can be confirmed?
+  virtual bool is_noted() const { return true; }
   /// Why the lemma holds, for the certificate ("" where nobody asks).
   virtual std::string reason() const = 0;
 

@@ -37,14 +37,16 @@ struct StartLiterals {
 class TimeTable final : public SearchBound {
  public:
   /// `problem` must outlive it. The clauses must say that "at t + 1 or later" implies "at t or
-  /// later", and a false literal must be told as such. Cycles are >= 0.
-  TimeTable(const Problem& problem, std::vector<StartLiterals> starts);
+  /// later", and a false literal must be told as such. Offsets and starts are >= 0. `noted`: what it
+  /// says is kept among the lemmas, for who will confirm a refutation.
+  TimeTable(const Problem& problem, std::vector<StartLiterals> starts, bool noted = false);
 
   bool reset(Cycle ii, Cycle deadline) override;
   bool assign(int literal) override;
   void propagate(std::vector<Implied>& implied) override;
   std::span<const int> explain(int record) const override;
   std::span<const int> lemma() const override { return lemma_; }
+  bool is_noted() const override { return noted_; }
   std::string reason() const override { return {}; }
   void mark() override { marks_.push_back({trail_.size(), records_.size(), reasons_.size()}); }
   void undo(std::size_t marks) override;
@@ -89,6 +91,7 @@ class TimeTable final : public SearchBound {
 
   const Problem& problem_;
   std::vector<StartLiterals> starts_;
+  bool noted_;
   std::vector<Named> named_;
   std::vector<Use> uses_;                    // by op
   std::vector<std::size_t> first_use_;       // by op
@@ -98,6 +101,7 @@ class TimeTable final : public SearchBound {
   std::vector<char> unit_changed_, op_changed_;
   std::vector<Was> trail_;
   std::vector<Mark> marks_;
+  std::vector<std::size_t> moved_;
   std::vector<Record> records_;
   std::vector<int> reasons_, lemma_;
   struct Candidate {
