@@ -155,7 +155,7 @@ Makespan smallest_makespan(const Project& project, const Options& options,
   const Cycle longest_any = std::max(found.low, longest_makespan(project));
   if (options.engine == "auto" && !options.search_engine &&
       few_starts(project, found.high > 0 ? found.high : longest_any)) {
-    search_makespan(project, options, stop, longest_any, listed, confirm, found);
+    search_makespan(project, options, stop, longest_any, confirm, found);
     return found;
   }
   if (!project.lags.empty()) {

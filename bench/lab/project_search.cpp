@@ -1,7 +1,6 @@
 #include "bench/lab/project_search.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <span>
@@ -23,6 +22,8 @@ namespace {
 
 constexpr Cycle kMostStarts = 400'000;  // of all activities together
 constexpr std::int64_t kFirstConflicts = 200;
+constexpr std::int64_t kBottomShare = 8;  // of the conflicts for the best, for the bound
+constexpr Cdcl::Pace kPace{250, 1'000};
 
 struct Arc {
   int from, to;
@@ -98,14 +99,13 @@ bool holds_by_capacity(const Problem& p, const std::vector<order::StartLiterals>
 class ProjectSearch {
  public:
   ProjectSearch(const Project& project, const Options& options, const std::stop_token& stop,
-                Cycle longest, const std::vector<Cycle>& first, bool confirm, Makespan& found)
+                Cycle longest, bool confirm, Makespan& found)
       : confirm_(confirm),
         project_(project),
         arcs_(arcs_of(project)),
-        first_(first),
         found_(found),
         budget_(stop, options.time_limit, options.conflict_limit, options.memory_limit),
-        solver_(budget_, options.seed),
+        solver_(budget_, options.seed, kPace),
         formula_(solver_),
         differences_(formula_, 0, 1, 1),
         top_(found.high > 0 ? found.high - 1 : longest) {}
@@ -168,10 +168,6 @@ class ProjectSearch {
     for (std::size_t v = 0; v < p.ops.size(); ++v)
       for (Cycle makespan = bottom_; makespan < top_; ++makespan)
         clause({-starts_[v].at_least(makespan - ways->tail[v] + 1), longer(makespan)});
-    if (std::getenv("TW_FIRST"))
-    for (std::size_t v = 0; v < first_.size(); ++v)
-      for (Cycle t = starts_[v].earliest + 1; t <= starts_[v].latest; ++t)
-        solver_.prefer(first_[v] >= t ? starts_[v].at_least(t) : -starts_[v].at_least(t));
     solver_.take(differences_);
     time_table_.emplace(p, starts_, confirm_);
     solver_.keep_within(*time_table_);
@@ -210,7 +206,7 @@ class ProjectSearch {
       const Cycle asked = bottom ? found_.low : top();
       const bool all = asked >= top();
       if (!all) solver_.assume(-longer(asked));
-      const Verdict verdict = solver_.solve(limit);
+      const Verdict verdict = solver_.solve(bottom ? std::max(kFirstConflicts, limit / kBottomShare) : limit);
       if (verdict == Verdict::sat) {
         take_model();
         if (found_.low < found_.high && found_.high - 1 < top_) clause({-longer(found_.high - 1)});
@@ -251,7 +247,6 @@ class ProjectSearch {
   const bool confirm_;
   const Project& project_;
   std::vector<Arc> arcs_;
-  const std::vector<Cycle>& first_;
   Makespan& found_;
   Budget budget_;
   Cdcl solver_;
@@ -277,9 +272,8 @@ bool few_starts(const Project& project, Cycle high) {
 }
 
 void search_makespan(const Project& project, const Options& options, const std::stop_token& stop,
-                     Cycle longest, const std::vector<Cycle>& first, bool confirm,
-                     Makespan& found) {
-  ProjectSearch(project, options, stop, longest, first, confirm, found).run();
+                     Cycle longest, bool confirm, Makespan& found) {
+  ProjectSearch(project, options, stop, longest, confirm, found).run();
 }
 
 }  // namespace twill::bench

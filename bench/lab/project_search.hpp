@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <stop_token>
-#include <vector>
 
 #include "bench/lab/makespan.hpp"
 
@@ -16,6 +15,6 @@ bool few_starts(const Project& project, Cycle high);
 /// From `found` on, whose bounds are proved and whose schedule is known (high = 0: none is; then
 /// one of `longest` exists if any does).
 void search_makespan(const Project& project, const Options& options, const std::stop_token& stop,
-                     Cycle longest, const std::vector<Cycle>& first, bool confirm, Makespan& found);
+                     Cycle longest, bool confirm, Makespan& found);
 
 }  // namespace twill::bench

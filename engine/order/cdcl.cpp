@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <utility>
 
-#include <cstdlib>
 #include "engine/order/luby.hpp"
 #include "graph/log.hpp"
 
@@ -13,18 +11,15 @@ namespace twill {
 namespace {
 
 constexpr double kActivityLimit = 1e100;
-static double envd(const char* n, double d) { const char* e = std::getenv(n); return e ? std::atof(e) : d; }
-static const double kActivityGrowth = 1 / envd("TW_DECAY", 0.95);
-static const int kBest = (int)envd("TW_BEST", 1); static const double kGeo = envd("TW_GEO", 0); static const int kKeepAdd = (int)envd("TW_KEEPADD", 300);
-static const std::int64_t kRestart = (std::int64_t)envd("TW_RESTART", 50);  // conflicts, times the Luby sequence
+constexpr double kActivityGrowth = 1 / 0.95;
 constexpr std::size_t kVariables = 1 << 15, kClauses = 1 << 16;  // room at first: not touched yet
 constexpr std::size_t kDepth = 50;  // of the search for redundant literals
-static const std::uint32_t kGlue = (std::uint32_t)envd("TW_GLUE", 3);  // learned clauses of so few levels are kept for good
+constexpr std::uint32_t kGlue = 3;  // learned clauses of so few levels are kept for good
 
 }  // namespace
 
-Cdcl::Cdcl(Budget& budget, std::uint64_t seed)
-    : budget_(budget), shuffled_(seed != 0), random_(seed) {
+Cdcl::Cdcl(Budget& budget, std::uint64_t seed, Pace pace)
+    : budget_(budget), pace_(pace), shuffled_(seed != 0), random_(seed) {
   for (int literal = 0; literal < 2; ++literal) watches_.add_list();  // of no variable
   formula_.reserve(kClauses, 4 * kClauses);
   arena_.reserve(4 * kClauses);
@@ -169,12 +164,6 @@ void Cdcl::restart_theory() {
     refute_by_bound();
     consistent_ = false;
   }
-}
-
-void Cdcl::prefer(int literal) {
-  phase_[variable(literal)] = literal > 0 ? 1 : -1;
-  best_phase_.resize(values_.size(), -1);
-  best_phase_[variable(literal)] = literal > 0 ? 1 : -1;
 }
 
 bool Cdcl::value(Lit literal) const {
@@ -551,7 +540,7 @@ Verdict Cdcl::search(std::int64_t conflict_limit) {
   if (!assumptions_.empty()) backtrack(0);
   const std::int64_t begin = conflicts_;
   if (theory_stale_) restart_theory();
-  std::int64_t restarts = 0, next_restart = conflicts_ + kRestart;
+  std::int64_t restarts = 0, next_restart = conflicts_ + pace_.restart;
   while (consistent_) {
     if (propagate()) {
       assert(clause_head_ == trail_.size() && theory_head_ == trail_.size());
@@ -591,16 +580,16 @@ Verdict Cdcl::search(std::int64_t conflict_limit) {
     increment_ *= kActivityGrowth;
     if (learned_clauses_ > keep_) {
       reduce();
-      keep_ += kKeepAdd;
+      keep_ += pace_.more_kept;
     }
     if (conflicts_ >= next_restart) {
-      ++restarts; next_restart = conflicts_ + (kGeo > 0 ? (std::int64_t)(kRestart * std::pow(kGeo, (double)restarts)) : kRestart * luby(restarts));
+      next_restart = conflicts_ + pace_.restart * luby(++restarts);
       backtrack(0);
       assert(trail_is_consistent() && watches_are_consistent());
       TWILL_LOG("restart ", restarts, ": ", conflicts_, " conflicts, ", learned_clauses_,
                 " learned clauses, ", lemmas().clauses(), " lemmas, ", trail_.size(), " of ",
                 values_.size() - 1, " variables known");
-      if (!best_phase_.empty() && kBest && restarts % kBest == 0) std::copy(best_phase_.begin(), best_phase_.end(), phase_.begin());
+      if (!best_phase_.empty()) std::copy(best_phase_.begin(), best_phase_.end(), phase_.begin());
     }
     if ((conflicts_ - begin) % 64 == 0 && budget_.spent()) return Verdict::unknown;
     if (conflict_limit > 0 && conflicts_ - begin >= conflict_limit) return Verdict::unknown;

@@ -22,8 +22,13 @@ namespace twill {
 
 class Cdcl : public OrderSearcher {
  public:
+  struct Pace {
+    std::int64_t restart = 50;     ///< conflicts, times the Luby sequence
+    std::int64_t more_kept = 300;  ///< learned clauses, after each time that some are dropped
+  };
   /// `budget` must outlive the solver. Different seeds, different search, same answers.
-  Cdcl(Budget& budget, std::uint64_t seed);
+  Cdcl(Budget& budget, std::uint64_t seed) : Cdcl(budget, seed, Pace{}) {}
+  Cdcl(Budget& budget, std::uint64_t seed, Pace pace);
 
   int new_variable() override;
   /// At any time; the search goes back to its root first. Throws Budget::Spent like every sink of
@@ -37,8 +42,6 @@ class Cdcl : public OrderSearcher {
   void set_parameters(Cycle ii, Cycle deadline) override;
   void assume(int literal) override { assumptions_.push_back(literal); }
   Verdict solve(std::int64_t conflict_limit = 0) override;
-  /// Decisions on the variable begin with this literal, until a model says otherwise.
-  void prefer(int literal);
   bool value(Lit literal) const override;
   Cycle least(int from, int to) const override { return theory_->least(from, to); }
   std::vector<char> needed() override;
@@ -120,6 +123,7 @@ class Cdcl : public OrderSearcher {
   bool is_model() const;
 
   Budget& budget_;
+  Pace pace_;
   bool shuffled_;  // initial order of variables
   SplitMix64 random_;
   bool consistent_ = true;

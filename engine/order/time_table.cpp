@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdlib>
 
 #include "graph/index.hpp"
 
@@ -85,8 +84,6 @@ TimeTable::Overload TimeTable::take_between(int op, Window wide, Window narrow, 
 
 bool TimeTable::move(int op, Window to) {
   Window& w = windows_[at(op)];
-  if (moved_.size() < windows_.size()) moved_.resize(windows_.size());
-  moved_[at(op)] = trail_.size();
   trail_.push_back({op, w});
   const Overload overload = take_between(op, w, to, false);
   w = to;
@@ -230,13 +227,8 @@ void TimeTable::explain_cycle(int unit, Cycle t, Amount above, std::vector<int>&
     candidates_.push_back({&u, cost});
   }
   std::stable_sort(candidates_.begin(), candidates_.end(),
-                   [this](const Candidate& a, const Candidate& b) {
+                   [](const Candidate& a, const Candidate& b) {
                      if ((a.cost == 0) != (b.cost == 0)) return a.cost == 0;
-                     static const int choose = std::getenv("TW_CHOOSE") ? std::atoi(std::getenv("TW_CHOOSE")) : 0;
-                     if (choose == 1) return a.use->amount > b.use->amount;
-                     if (choose == 2) return moved_[at(a.use->op)] < moved_[at(b.use->op)];
-                     if (choose == 3) return a.use->amount < b.use->amount;
-                     if (choose == 4) return moved_[at(a.use->op)] > moved_[at(b.use->op)];
                      return a.use->amount * std::max(1, b.cost) > b.use->amount * std::max(1, a.cost);
                    });
   std::size_t taken = 0;

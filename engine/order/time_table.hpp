@@ -101,7 +101,6 @@ class TimeTable final : public SearchBound {
   std::vector<char> unit_changed_, op_changed_;
   std::vector<Was> trail_;
   std::vector<Mark> marks_;
-  std::vector<std::size_t> moved_;
   std::vector<Record> records_;
   std::vector<int> reasons_, lemma_;
   struct Candidate {
