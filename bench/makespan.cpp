@@ -110,9 +110,9 @@ class Makespans {
     row["engine"] = options_.engine;
     row["limit_s"] = options_.time_limit;
     row["limit_cpu_s"] = flags_.cpu_limit;
-    row.update(measure({"bench", "makespan", "--row", file, "--cpu-limit",
-                        std::to_string(flags_.cpu_limit)},
-                       options_, stop_));
+    row.update(measure(
+        {"bench", "makespan", "--row", file, "--cpu-limit", std::to_string(flags_.cpu_limit)},
+        options_, stop_));
     if (stop_.stop_requested()) return;
     Set& set = sets_[fs::path(file).parent_path().filename().string()];
     const std::string status = row.value("status", "failed");

@@ -15,7 +15,8 @@ constexpr Cycle kMostCells = 4'000'000;  // units times cycles
 
 class Serial {
  public:
-  Serial(const Problem& p, Cycle horizon) : p_(p), horizon_(horizon), from_(p.ops.size()), to_(p.ops.size()) {
+  Serial(const Problem& p, Cycle horizon)
+      : p_(p), horizon_(horizon), from_(p.ops.size()), to_(p.ops.size()) {
     for (const Edge& e : p.edges) {
       from_[at(e.to)].push_back({e.from, e.delay});
       to_[at(e.from)].push_back({e.to, e.delay});
@@ -103,7 +104,8 @@ std::optional<std::vector<Cycle>> first_schedule(const Problem& p, Cycle low, in
   }
   const std::vector<int> topological = topological_order(p);
   std::vector<int> place(p.ops.size());
-  for (std::size_t i = 0; i < topological.size(); ++i) place[at(topological[i])] = static_cast<int>(i);
+  for (std::size_t i = 0; i < topological.size(); ++i)
+    place[at(topological[i])] = static_cast<int>(i);
   std::vector<Cycle> tail(p.ops.size());
   std::vector<std::vector<std::pair<int, Cycle>>> to(p.ops.size());
   for (const Edge& e : p.edges) to[at(e.from)].push_back({e.to, e.delay});
@@ -119,7 +121,8 @@ std::optional<std::vector<Cycle>> first_schedule(const Problem& p, Cycle low, in
     for (const Edge& e : p.edges) ++waiting[at(backward ? e.from : e.to)];
     std::vector<int> order, free;
     std::vector<std::vector<int>> next(p.ops.size());
-    for (const Edge& e : p.edges) next[at(backward ? e.to : e.from)].push_back(backward ? e.from : e.to);
+    for (const Edge& e : p.edges)
+      next[at(backward ? e.to : e.from)].push_back(backward ? e.from : e.to);
     for (std::size_t v = 0; v < p.ops.size(); ++v)
       if (waiting[v] == 0) free.push_back(static_cast<int>(v));
     while (!free.empty()) {

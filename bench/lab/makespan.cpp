@@ -7,6 +7,8 @@
 #include "bench/lab/project_search.hpp"
 #include "engine/decide.hpp"
 #include "engine/limits_left.hpp"
+#include "engine/options.hpp"
+#include "engine/search.hpp"
 #include "graph/index.hpp"
 #include "graph/loop.hpp"
 #include "graph/schedule.hpp"
@@ -144,22 +146,20 @@ Makespan smallest_makespan(const Project& project, const Options& options,
     if (decided.verdict == Verdict::unsat) found.low = makespan + 1;
     return decided.verdict;
   };
-  std::vector<Cycle> listed;
   if (project.lags.empty()) {
     found.high = serial_length(project.problem);
-    if (const auto first = first_schedule(project.problem, found.low, kLists, options.seed)) {
-      listed = *first;
-      found.high = std::min(found.high, std::max<Cycle>(1, schedule_length(project.problem, listed)));
-    }
+    if (const auto listed = first_schedule(project.problem, found.low, kLists, options.seed))
+      found.high =
+          std::min(found.high, std::max<Cycle>(1, schedule_length(project.problem, *listed)));
   }
-  const Cycle longest_any = std::max(found.low, longest_makespan(project));
-  if (options.engine == "auto" && !options.search_engine &&
-      few_starts(project, found.high > 0 ? found.high : longest_any)) {
-    search_makespan(project, options, stop, longest_any, confirm, found);
+  const Cycle longest = std::max(found.low, longest_makespan(project));
+  const Engine& engine = chosen_engine(project.problem, options, parse_encoding(options.encoding));
+  if (options.engine == "auto" && !options.search_engine && &engine == &time_indexed_engine() &&
+      few_starts(project, found.high > 0 ? found.high : longest)) {
+    search_makespan(project, options, stop, longest, confirm, found);
     return found;
   }
   if (!project.lags.empty()) {
-    const Cycle longest = std::max(found.low, longest_makespan(project));
     const Verdict verdict = ask(longest);
     found.none = verdict == Verdict::unsat;
     if (verdict != Verdict::sat) return found;

@@ -30,8 +30,11 @@ struct Makespan {
   bool proved() const { return none || low == high; }
 };
 
-/// By bisection between the bounds, each question decided by the order engine, under the limits,
-/// seed and engine of `options`.
+/// Under the limits, seed and engine of `options`. Where units are shared in parts and cycles are
+/// few, so that the engine would be the time-indexed one by itself: with time-tables
+/// (bench/lab/project_search.hpp), whose proofs CaDiCaL confirms if `confirm`; throws
+/// std::logic_error where it does not. Else by bisection between the bounds, each question decided
+/// by the engine.
 Makespan smallest_makespan(const Project& project, const Options& options,
                            const std::stop_token& stop, bool confirm = false);
 

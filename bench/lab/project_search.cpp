@@ -135,7 +135,7 @@ class ProjectSearch {
   }
   /// "The makespan is more than this."
   int longer(Cycle makespan) const {
-    if (makespan < found_.low && makespan < bottom_) return order::StartLiterals::kTrue;
+    if (makespan < bottom_) return order::StartLiterals::kTrue;
     if (makespan >= top_) return order::StartLiterals::kFalse;
     return first_longer_ + static_cast<int>(makespan - bottom_);
   }
@@ -192,11 +192,12 @@ class ProjectSearch {
       schedule.warp.push_back(0);
     }
     schedule.length = schedule_length(p, schedule.start);
-    schedule.initiation_interval = schedule.length = std::max<Cycle>(1, schedule.length);
-    if (const auto violation = verify(at_makespan(project_, schedule.length), schedule))
+    const Cycle makespan = std::max<Cycle>(1, schedule.length);
+    schedule.initiation_interval = makespan;
+    if (const auto violation = verify(at_makespan(project_, makespan), schedule))
       throw std::logic_error("the search for makespans has a model that verify() refuses: " +
                              violation->text);
-    found_.high = schedule.length;
+    found_.high = makespan;
   }
 
   void ask_all() {
@@ -206,7 +207,8 @@ class ProjectSearch {
       const Cycle asked = bottom ? found_.low : top();
       const bool all = asked >= top();
       if (!all) solver_.assume(-longer(asked));
-      const Verdict verdict = solver_.solve(bottom ? std::max(kFirstConflicts, limit / kBottomShare) : limit);
+      const Verdict verdict =
+          solver_.solve(bottom ? std::max(kFirstConflicts, limit / kBottomShare) : limit);
       if (verdict == Verdict::sat) {
         take_model();
         if (found_.low < found_.high && found_.high - 1 < top_) clause({-longer(found_.high - 1)});

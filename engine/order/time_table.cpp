@@ -223,14 +223,15 @@ void TimeTable::explain_cycle(int unit, Cycle t, Amount above, std::vector<int>&
     const Window& w = windows_[at(u.op)];
     if (t < w.high + u.offset || t >= w.low + u.offset + u.length) continue;
     const Window& root = root_[at(u.op)];
-    const int cost = (t - u.offset - u.length + 1 > root.low ? 1 : 0) + (t - u.offset < root.high ? 1 : 0);
+    const int cost =
+        (t - u.offset - u.length + 1 > root.low ? 1 : 0) + (t - u.offset < root.high ? 1 : 0);
     candidates_.push_back({&u, cost});
   }
-  std::stable_sort(candidates_.begin(), candidates_.end(),
-                   [](const Candidate& a, const Candidate& b) {
-                     if ((a.cost == 0) != (b.cost == 0)) return a.cost == 0;
-                     return a.use->amount * std::max(1, b.cost) > b.use->amount * std::max(1, a.cost);
-                   });
+  std::stable_sort(
+      candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+        if ((a.cost == 0) != (b.cost == 0)) return a.cost == 0;
+        return a.use->amount * std::max(1, b.cost) > b.use->amount * std::max(1, a.cost);
+      });
   std::size_t taken = 0;
   while (taken < candidates_.size() && sum <= above) sum += candidates_[taken++].use->amount;
   assert(sum > above);

@@ -37,8 +37,8 @@ struct StartLiterals {
 class TimeTable final : public SearchBound {
  public:
   /// `problem` must outlive it. The clauses must say that "at t + 1 or later" implies "at t or
-  /// later", and a false literal must be told as such. Offsets and starts are >= 0. `noted`: what it
-  /// says is kept among the lemmas, for who will confirm a refutation.
+  /// later", and a false literal must be told as such. Offsets and starts are >= 0. `noted`: what
+  /// it says is kept among the lemmas, for who will confirm a refutation.
   TimeTable(const Problem& problem, std::vector<StartLiterals> starts, bool noted = false);
 
   bool reset(Cycle ii, Cycle deadline) override;
@@ -93,10 +93,10 @@ class TimeTable final : public SearchBound {
   std::vector<StartLiterals> starts_;
   bool noted_;
   std::vector<Named> named_;
-  std::vector<Use> uses_;                    // by op
-  std::vector<std::size_t> first_use_;       // by op
-  std::vector<std::vector<int>> uses_of_;    // by unit
-  std::vector<std::vector<Amount>> taken_;   // by unit and cycle
+  std::vector<Use> uses_;                   // by op
+  std::vector<std::size_t> first_use_;      // by op
+  std::vector<std::vector<int>> uses_of_;   // by unit
+  std::vector<std::vector<Amount>> taken_;  // by unit and cycle
   std::vector<Window> windows_, root_;
   std::vector<char> unit_changed_, op_changed_;
   std::vector<Was> trail_;

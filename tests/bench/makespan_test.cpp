@@ -8,9 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/lab/first_schedule.hpp"
+#include "bench/lab/project_search.hpp"
 #include "bench/lab/published.hpp"
 #include "graph/check.hpp"
 #include "graph/io/file.hpp"
+#include "graph/verify.hpp"
 #include "tests/support/file_samples.hpp"
 #include "tests/support/random_loop.hpp"
 
@@ -126,6 +129,7 @@ int enumerated(const Drawn& d, int most, std::vector<int>& start) {
 TEST_CASE("projects with least and most times: the makespan of enumeration, or none") {
   Random random(20261125);
   int optimal = 0, none = 0, by_lags = 0, above_bound = 0;
+  std::int64_t tabled_conflicts = 0;
   for (int round = 0; round < 1500; ++round) {
     CAPTURE(round);
     const Drawn drawn = draw(random);
@@ -137,7 +141,15 @@ TEST_CASE("projects with least and most times: the makespan of enumeration, or n
     std::vector<int> start;
     const int expected = enumerated(drawn, static_cast<int>(longest) + 2, start);
     const auto bound = makespan_bound(project);
-    Options options;  // by itself it searches with time-tables, whose proofs are confirmed
+    // With time-tables, whose proofs are confirmed.
+    Makespan tabled;
+    tabled.low = bound.value_or(1);
+    search_makespan(project, {}, {}, longest, true, tabled);
+    REQUIRE(tabled.proved());
+    CHECK(tabled.none == (expected == 0));
+    if (expected > 0) CHECK(tabled.high == expected);
+    tabled_conflicts += tabled.conflicts;
+    Options options;  // (by itself it takes one form or the other, as amounts are)
     if (round % 3 == 1) options.search_engine = EngineChoice::order;
     if (round % 3 == 2) options.search_engine = EngineChoice::time_indexed;
     const Makespan found = smallest_makespan(project, options, {}, true);
@@ -157,6 +169,51 @@ TEST_CASE("projects with least and most times: the makespan of enumeration, or n
   CHECK(none - by_lags > 8);
   CHECK(by_lags > 150);
   CHECK(above_bound > 60);
+  CHECK(tabled_conflicts > 100);
+}
+
+TEST_CASE("projects without most times: lists give schedules, and time-tables their optimum") {
+  Random random(20261129);
+  int above = 0;
+  std::int64_t conflicts = 0;
+  for (int round = 0; round < 150; ++round) {
+    CAPTURE(round);
+    const int jobs = static_cast<int>(random.range(8, 14));
+    std::string text = std::to_string(jobs) + " 2\n4 4\n";  // Patterson's format
+    for (int j = 0; j < jobs; ++j) {
+      text += std::to_string(random.range(1, 4)) + " " + std::to_string(random.range(0, 3)) + " " +
+              std::to_string(random.range(1, 3));
+      std::string to;
+      int count = 0;
+      for (int k = j + 1; k < jobs; ++k)
+        if (random.percent(12)) {
+          ++count;
+          to += " " + std::to_string(k + 1);
+        }
+      text += " " + std::to_string(count) + to + "\n";
+    }
+    CAPTURE(text);
+    const Project project = parse_literature(text, "x.rcp");
+    const Problem& p = project.problem;
+    const Cycle low = *makespan_bound(project);
+    const auto first = first_schedule(p, low, 3, 0);
+    REQUIRE(first);
+    Schedule schedule;
+    schedule.start = *first;
+    schedule.warp.assign(p.ops.size(), 0);
+    schedule.length = schedule.initiation_interval = schedule_length(p, *first);
+    CHECK_FALSE(verify(p, schedule));
+    const Makespan found = smallest_makespan(project, {}, {}, true);
+    REQUIRE(found.proved());
+    CHECK(found.high <= schedule.length);
+    above += found.high < schedule.length;
+    conflicts += found.conflicts;
+    Options options;
+    options.search_engine = EngineChoice::time_indexed;
+    CHECK(smallest_makespan(project, options, {}).high == found.high);
+  }
+  CHECK(above > 3);
+  CHECK(conflicts > 1000);
 }
 
 TEST_CASE("projects with least and most times: a file, and what is refused") {

@@ -218,15 +218,16 @@ TEST_CASE("what a time-table implies and refuses holds for all starts within the
         ++counts.complete;
         refused = true;
       } else {
-        const int v = open[static_cast<std::size_t>(random.range(0, static_cast<Cycle>(open.size()) - 1))];
+        const int v =
+            open[static_cast<std::size_t>(random.range(0, static_cast<Cycle>(open.size()) - 1))];
         levels.push_back({told.truth, random.percent(50) ? v : -v, {}});
         refused = !decide(levels.back().decided, levels.back().found);
       }
       if (!refused && !random.percent(10)) continue;
       if (levels.empty()) break;
       // Back by some levels; the first that is undone is decided again, and all is as it was.
-      const auto to = static_cast<std::size_t>(
-          random.range(0, static_cast<Cycle>(levels.size()) - 1));
+      const auto to =
+          static_cast<std::size_t>(random.range(0, static_cast<Cycle>(levels.size()) - 1));
       const Level again = levels[to];
       levels.resize(to);
       told.truth = again.truth;
