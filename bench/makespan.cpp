@@ -27,7 +27,7 @@ struct MakespanFlags {
   SearchFlags search;
   std::vector<std::string> files, lists;
   double cpu_limit = 0;
-  bool row = false, json = false, quiet = false;
+  bool row = false, json = false, quiet = false, confirm = false;
 };
 
 /// One file in this process.
@@ -36,7 +36,8 @@ int run_row(const MakespanFlags& flags) {
   const Project project = parse_literature(read_file(path), path);
   cli::Interrupt interrupt;
   const CpuWatch watch(flags.cpu_limit, interrupt.token());
-  const Makespan found = smallest_makespan(project, flags.search.options(), watch.token());
+  const Makespan found =
+      smallest_makespan(project, flags.search.options(), watch.token(), flags.confirm);
   nlohmann::ordered_json row;
   row["file"] = path;
   row["activities"] = project.problem.ops.size();
@@ -110,9 +111,10 @@ class Makespans {
     row["engine"] = options_.engine;
     row["limit_s"] = options_.time_limit;
     row["limit_cpu_s"] = flags_.cpu_limit;
-    row.update(measure(
-        {"bench", "makespan", "--row", file, "--cpu-limit", std::to_string(flags_.cpu_limit)},
-        options_, stop_));
+    std::vector<std::string> arguments = {"bench", "makespan",    "--row",
+                                          file,    "--cpu-limit", std::to_string(flags_.cpu_limit)};
+    if (flags_.confirm) arguments.push_back("--confirm");
+    row.update(measure(arguments, options_, stop_));
     if (stop_.stop_requested()) return;
     Set& set = sets_[fs::path(file).parent_path().filename().string()];
     const std::string status = row.value("status", "failed");
@@ -194,6 +196,8 @@ cli::Command makespan_command(CLI::App& bench) {
   flags->search.add_to(*app, "a file");
   app->add_option("--cpu-limit", flags->cpu_limit, "CPU seconds of each file; 0 = none")
       ->check(CLI::NonNegativeNumber);
+  app->add_flag("--confirm", flags->confirm,
+                "Proofs by time-tables again by CaDiCaL, each lemma checked by itself");
   app->add_flag("--row", flags->row, "One file in this process, its figures as JSON");
   app->add_flag("--quiet", flags->quiet, "Nothing on standard error but what is not as published");
   app->add_flag("--json", flags->json, "A JSON object a file, a line each");
