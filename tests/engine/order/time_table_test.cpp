@@ -10,6 +10,8 @@
 
 #include "tests/support/random_loop.hpp"
 
+namespace time_table_test {
+
 using namespace twill;
 using order::StartLiterals;
 using order::TimeTable;
@@ -245,3 +247,5 @@ TEST_CASE("what a time-table implies and refuses holds for all starts within the
   CHECK(counts.complete > 1000);
   CHECK(ways_back > 3000);
 }
+
+}  // namespace time_table_test
