@@ -113,7 +113,7 @@ class Makespans {
     row["limit_cpu_s"] = flags_.cpu_limit;
     std::vector<std::string> arguments = {"bench", "makespan",    "--row",
                                           file,    "--cpu-limit", std::to_string(flags_.cpu_limit)};
-    if (flags_.confirm) arguments.push_back("--confirm");
+    if (flags_.confirm) arguments.emplace_back("--confirm");
     row.update(measure(arguments, options_, stop_));
     if (stop_.stop_requested()) return;
     Set& set = sets_[fs::path(file).parent_path().filename().string()];

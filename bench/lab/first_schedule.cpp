@@ -18,8 +18,8 @@ class Serial {
   Serial(const Problem& p, Cycle horizon)
       : p_(p), horizon_(horizon), from_(p.ops.size()), to_(p.ops.size()) {
     for (const Edge& e : p.edges) {
-      from_[at(e.to)].push_back({e.from, e.delay});
-      to_[at(e.from)].push_back({e.to, e.delay});
+      from_[at(e.to)].emplace_back(e.from, e.delay);
+      to_[at(e.from)].emplace_back(e.to, e.delay);
     }
   }
 
@@ -108,7 +108,7 @@ std::optional<std::vector<Cycle>> first_schedule(const Problem& p, Cycle low, in
     place[at(topological[i])] = static_cast<int>(i);
   std::vector<Cycle> tail(p.ops.size());
   std::vector<std::vector<std::pair<int, Cycle>>> to(p.ops.size());
-  for (const Edge& e : p.edges) to[at(e.from)].push_back({e.to, e.delay});
+  for (const Edge& e : p.edges) to[at(e.from)].emplace_back(e.to, e.delay);
   for (auto v = topological.rbegin(); v != topological.rend(); ++v) {
     tail[at(*v)] = p.ops[at(*v)].cycles;
     for (const auto& [w, delay] : to[at(*v)])

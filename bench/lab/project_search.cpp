@@ -90,8 +90,10 @@ bool holds_by_capacity(const Problem& p, const std::vector<order::StartLiterals>
         changes[least[v] + r.offset + r.length] -= r.amount;
       }
     Amount sum = 0;
-    for (const auto& [cycle, change] : changes)
-      if ((sum += change) > p.units[unit].capacity) return true;
+    for (const auto& [cycle, change] : changes) {
+      sum += change;
+      if (sum > p.units[unit].capacity) return true;
+    }
   }
   return false;
 }
