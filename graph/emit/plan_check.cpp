@@ -49,8 +49,14 @@ class Checker {
         return Refusal{"op", value.id +
                                  " is a number that the iteration decides: no text is written for "
                                  "it yet"};
-      if (value.function == Function::running_sum && !triton_)
+      if (meaning::runs(value.function) && !triton_)
         return Refusal{"op", value.id + " is a running sum: no text is written for it"};
+      const bool of_whole = value.type == "i32" || value.type == "i8";
+      if ((value.function == Function::bits ||
+           (of_whole && meaning::reduces_rows(value.function))) &&
+          !triton_)
+        return Refusal{"op", value.id + " computes " + std::string(name_of(value.function)) +
+                                 " of integers: no text is written for it"};
       if (value.function == Function::places && !triton_)
         return Refusal{"op", value.id + " is a tile of places: no text is written for it yet"};
       if (!meaning::bounds_of(value).empty() &&

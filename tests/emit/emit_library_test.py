@@ -1,0 +1,149 @@
+"""Kernels emitted from TTGIR modules with forms that kernels of other libraries have: additions in memory under masks and in 16 bits,
+sums of integers, bits taken for numbers, running maxima: executed on the CPU beside formulas written here by hand, every wait and every fence
+removed once, and compiled.
+
+usage: emit_library_test.py TWILL [--compile] [--removed] [MODULE...]
+As emit_pointers_test.py, whose runs these are. The functions are those of library_kernels.py.
+"""
+import sys
+import tempfile
+
+import emit_around_test as around
+import emit_pointers_test as pointers
+import numpy as np
+import stand_in
+from emit_whole_test import same
+
+stand_in.NAN_DROPPED = True
+
+BOTH = ("hopper", "blackwell")
+CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most") for machine in BOTH]
+off = around.off
+
+
+def sixteenths(random, *shape):
+    """Of so few numbers that sums in 16 bits are exact."""
+    return random.integers(-2, 3, shape).astype(np.float16)
+
+
+class PartsAdded:
+    """parts_added(x, w, y, M, N, K): Y += X W in f16, in two parts; all ends are ragged."""
+
+    def make(self, n, random):
+        self.m, self.n, self.k, self.grid = 112, 80, 128 * n - (16 if n else 0), (2, 2, 2)
+        self.x, self.w = sixteenths(random, self.m, self.k), sixteenths(random, self.k, self.n)
+        self.before = sixteenths(random, self.m, self.n)
+        self.y = self.before.copy()
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.m, self.n, self.k]
+
+    def errors(self):
+        yield same(self.y, self.before + self.x.astype(np.float64) @ self.w.astype(np.float64))
+
+
+class ExpertsAdded:
+    """experts_added(x, w, y, token, expert, tokens, K, N): the tokens of a block of rows, some of which are none."""
+
+    def make(self, n, random):
+        self.tokens, self.k, self.n, self.grid = 100, 64 * n, 128, (2, 2)
+        self.x, self.w = pointers.half(random, self.tokens, self.k), pointers.half(random, 3, self.k, self.n)
+        self.before = around.floats(random, self.tokens, self.n)
+        self.y = self.before.copy()
+        self.token = np.concatenate([random.permutation(self.tokens), np.full(28, 10**6)])[random.permutation(128)].astype(np.int32)
+        self.expert = np.array([2, 0], np.int32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.token, self.expert, self.tokens, self.k, self.n]
+
+    def errors(self):
+        want = self.before.astype(np.float64)
+        for row, token in enumerate(self.token):
+            if token < self.tokens:
+                want[token] += self.x[token].astype(np.float64) @ self.w[self.expert[row // 64]].astype(np.float64)
+        yield off(self.y, want)
+
+
+class SumsAdded:
+    """sums_added(x, y, rows): of few numbers, in bf16."""
+
+    def make(self, n, random):
+        self.rows, self.grid = 32 * n, (1,)
+        self.x, self.y = sixteenths(random, self.rows, 128), random.integers(-4, 5, 128).astype(np.float32)
+        self.before = self.y.copy()
+
+    def arguments(self):
+        return [self.x, self.y, self.rows]
+
+    def errors(self):
+        # (Up to 256 bf16 has all whole numbers.)
+        yield same(self.y, self.before + self.x.astype(np.float64).sum(axis=0))
+
+
+class Counted:
+    """counted(x, y, z, columns): numbers above 0.25, and sums of their upper bits."""
+
+    def make(self, n, random):
+        self.columns, self.grid = 64 * n, (2,)
+        self.x = around.floats(random, 64, self.columns) * np.float32(3)
+        self.y, self.z = (np.full(64, -7, np.int32) for _ in range(2))
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.columns]
+
+    def errors(self):
+        yield same(self.y, (self.x > 0.25).sum(axis=1))
+        yield same(self.z, (self.x.view(np.int32) >> 20).sum(axis=1))
+
+
+class BitsChanged:
+    """bits_changed(x, y, z, steps): numbers without their sign and their last bits; their exponents."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 256) * np.float32(5)
+        self.y, self.z = np.full((n, 256), np.nan, np.float32), np.full((n, 256), -7, np.int32)
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.steps]
+
+    def errors(self):
+        bits = self.x.view(np.int32)
+        yield same(self.y, ((bits & 0x7FFF0000) + 0x100).view(np.float32) * np.float32(0.5))
+        yield same(self.z, bits >> 23)
+
+
+class RunningMost:
+    """running_most(x, y, z, steps): the largest number of each row so far, and the least of each column."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 16, 64)
+        self.y, self.z = (np.full((n, 16, 64), np.nan, np.float32) for _ in range(2))
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.steps]
+
+    def errors(self):
+        yield same(self.y, np.maximum.accumulate(self.x, axis=2))
+        yield same(self.z, np.minimum.accumulate(self.x, axis=1))
+
+
+around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded, "sums-added": SumsAdded, "counted": Counted,
+                       "bits-changed": BitsChanged, "running-most": RunningMost})
+
+
+def main():
+    twill, cases, compiles, removes = around.asked(CASES)
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases:
+            failed |= pointers.checked(twill, case, folder, removes, compiles, IMPLIED.get(case, 0))
+    return 1 if failed else 0
+
+
+IMPLIED = {}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
