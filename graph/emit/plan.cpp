@@ -5,6 +5,7 @@
 
 #include "graph/emit/earlier.hpp"
 #include "graph/emit/element_text.hpp"
+#include "graph/emit/gluon_slot.hpp"
 #include "graph/emit/limits.hpp"
 #include "graph/emit/loop_cut.hpp"
 #include "graph/emit/plan_check.hpp"
@@ -174,8 +175,9 @@ class Planner {
       for (meaning::Index& one : shared_places(plan_))
         plan_.places.emplace_back(names_.make("place", "place"), std::move(one));
     for (const meaning::Value& value : m.values) {
-      std::vector<std::string> suffixes = {"_prev", "_prev2", "_prev3",
-                                           "_past", "_left",  "_left_prev"};
+      std::vector<std::string> suffixes = {"_prev", "_past", "_left", "_left_prev"};
+      for (int age = 2; age <= kMostOlderCopies; ++age)
+        suffixes.push_back("_prev" + std::to_string(age));
       if (plan_.by_elements(value.tensor)) {
         suffixes.insert(suffixes.end(), {"_down", "_across"});
         suffixes.insert(suffixes.end(), std::begin(kGathered), std::end(kGathered));

@@ -283,6 +283,12 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
           meaning.tensors[at(one.parts.front())].shape != tensor.shape)
         return Refusal{"tensors", "tiles of several shapes are moved through argument " +
                                       user.parameters[at(place.parameter)].name};
+      if (output)
+        for (const meaning::LoadedNumber& number : user.loaded)
+          if (number.parameter == place.parameter)
+            return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
+                                          " is stored to, and an integer that all slots load is "
+                                          "behind it"};
       // (Those that are loaded come first.)
       for (const int other : one.parts)
         if (output && !meaning.is_output(other) && !never_met_where(meaning, user, other, t) &&

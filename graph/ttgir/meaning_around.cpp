@@ -475,6 +475,13 @@ std::optional<std::pair<int, Index>> MeaningBuilder::pointer(int value, int dept
   return base;
 }
 
+/// Is it a text of the user's, or a function of a library, that is not said to be pure?
+bool MeaningBuilder::may_do_more(const Operation& op) const {
+  if (op.name != "tt.elementwise_inline_asm" && op.name != "tt.extern_elementwise") return false;
+  const std::string_view pure = m_.attribute(op, "pure");
+  return pure.find("true") == std::string_view::npos;
+}
+
 /// The function's name and parameters, and whether it does something else than the loop and what
 /// stands in its block.
 void MeaningBuilder::check_function() {
@@ -532,6 +539,17 @@ void MeaningBuilder::check_function() {
       kernel_.incomplete =
           "the function branches from block to block, and not only to return where integers of "
           "arguments and the program's place say so";
+  }
+  for (int other = 0; other < static_cast<int>(m_.ops.size()); ++other) {
+    const Operation& one = m_.op(other);
+    const bool calls = one.name == "tt.call" || one.name == "llvm.call";
+    bool within = false;
+    for (int around = other; around != kNone; around = m_.parent(around))
+      within = within || around == function;
+    if (within && kernel_.incomplete.empty() && (calls || may_do_more(one)))
+      kernel_.incomplete = std::string(one.name) + " of line " + std::to_string(one.line) +
+                           (calls ? " calls a function, which may store"
+                                  : " is not pure: it may do more than its result says");
   }
   // What has effects stands in the loop, or in its block and is a store behind it.
   const auto& ops = m_.block(m_.op(loop_).block).ops;

@@ -196,6 +196,7 @@ class MeaningBuilder {
                               const std::vector<std::int64_t>& shape) const;
   std::pair<int, int> mask_of(const Operation& op) const;
   std::optional<std::pair<int, meaning::Index>> pointer(int value, int depth) const;
+  bool may_do_more(const Operation& op) const;
   void check_function();
 
   // meaning_handed.cpp

@@ -90,32 +90,32 @@ def half_sums(q_ptr, k_ptr, v_ptr, o_ptr, n, M: tl.constexpr, N: tl.constexpr, D
 
 
 @triton.jit
-def two_of_a_branch(x_ptr, w_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
-    """A branch chooses two tiles at once."""
-    d = tl.arange(0, D)
-    for t in range(0, steps):
-        x = tl.load(x_ptr + t * D + d)
-        y, z = x * 2.0, x
-        if tl.load(w_ptr + t) > 0.5:
-            y, z = x + 1.0, x * x
-        tl.store(y_ptr + t * D + d, y)
-        tl.store(z_ptr + t * D + d, z)
+def behind_in_two(x_ptr, y_ptr, w_ptr, columns, scaled, D: tl.constexpr):
+    """The sum of the squares of a row's parts; behind the loop it is stored with weights, as it is, or as its opposite, as an argument
+    says."""
+    row, d = tl.program_id(0), tl.arange(0, D)
+    total = tl.zeros([D], tl.float32)
+    for start in range(0, columns, D):
+        x = tl.load(x_ptr + row * columns + start + d)
+        total += x * x
+    if scaled > 0:
+        tl.store(y_ptr + row * D + d, total * tl.load(w_ptr + d))
+    else:
+        if scaled < -3:
+            tl.store(y_ptr + row * D + d, -total)
+        else:
+            tl.store(y_ptr + row * D + d, total)
 
 
 @triton.jit
-def behind_in_two(x_ptr, y_ptr, w_ptr, rows, columns, scaled, D: tl.constexpr):
-    """The norm of a row; behind the loop it is stored with weights or without, as an argument says."""
-    row = tl.program_id(0)
-    d = tl.arange(0, D)
+def stats_updated(x_ptr, mean_ptr, rows, scale, momentum, D: tl.constexpr):
+    """A mean of rows goes into a mean that is kept: loaded behind the loop and stored back."""
+    d = tl.program_id(0) * D + tl.arange(0, D)
     total = tl.zeros([D], tl.float32)
-    for start in range(0, columns, D):
-        x = tl.load(x_ptr + row * columns + start + d, mask=start + d < columns, other=0.0)
-        total += x * x
-    norm = tl.sqrt(tl.sum(total) / columns)
-    if scaled > 0:
-        tl.store(y_ptr + row * D + d, norm * tl.load(w_ptr + d))
-    else:
-        tl.store(y_ptr + row * D + d, norm + tl.zeros([D], tl.float32))
+    for row in range(0, rows):
+        total += tl.load(x_ptr + row * 2 * D + d).to(tl.float32)
+    kept = tl.load(mean_ptr + d)
+    tl.store(mean_ptr + d, kept * (1.0 - momentum) + total * scale * momentum)
 
 
 @triton.jit
@@ -152,17 +152,17 @@ def halves(x_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
 
 @triton.jit
 def long_taps(x_ptr, w_ptr, first_ptr, y_ptr, steps, D: tl.constexpr):
-    """A filter of seven taps."""
+    """A filter of six taps, each the number of one step before."""
     d = tl.arange(0, D)
-    w0, w1, w2, w3 = tl.load(w_ptr + d), tl.load(w_ptr + D + d), tl.load(w_ptr + 2 * D + d), tl.load(w_ptr + 3 * D + d)
-    w4, w5, w6 = tl.load(w_ptr + 4 * D + d), tl.load(w_ptr + 5 * D + d), tl.load(w_ptr + 6 * D + d)
+    w0, w1, w2 = tl.load(w_ptr + d), tl.load(w_ptr + D + d), tl.load(w_ptr + 2 * D + d)
+    w3, w4, w5 = tl.load(w_ptr + 3 * D + d), tl.load(w_ptr + 4 * D + d), tl.load(w_ptr + 5 * D + d)
     a, b, c = tl.load(first_ptr + d), tl.load(first_ptr + d), tl.load(first_ptr + d)
-    e, f, g = tl.load(first_ptr + d), tl.load(first_ptr + d), tl.load(first_ptr + d)
+    e, f = tl.load(first_ptr + d), tl.load(first_ptr + d)
     for t in range(0, steps):
         x = tl.load(x_ptr + t * D + d).to(tl.float32) * 2.0
-        y = a * w0 + b * w1 + c * w2 + e * w3 + f * w4 + g * w5 + x * w6
-        tl.store(y_ptr + t * D + d, y)
-        a, b, c, e, f, g = b, c, e, f, g, x
+        y = a * w0 + b * w1 + c * w2 + e * w3 + f * w4 + x * w5
+        tl.store(y_ptr + t * D + d, y / (1.0 + tl.exp(-y)))
+        a, b, c, e, f = b, c, e, f, x
 
 
 CASES = [  # kernel, its signature, its constants
@@ -173,8 +173,8 @@ CASES = [  # kernel, its signature, its constants
     (counted, "x_ptr=*fp32:16, y_ptr=*i32:16, z_ptr=*i32:16, columns=i32:16", dict(M=32, N=64)),
     (bits_changed, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*i32:16, steps=i32", dict(D=256)),
     (half_sums, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp16:16, n=i32:16", dict(M=128, N=64, D=64)),
-    (two_of_a_branch, "x_ptr=*fp32:16, w_ptr=*fp32, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
-    (behind_in_two, "x_ptr=*fp32:16, y_ptr=*fp32:16, w_ptr=*fp32:16, rows=i32, columns=i32:16, scaled=i32", dict(D=256)),
+    (behind_in_two, "x_ptr=*fp32:16, y_ptr=*fp32:16, w_ptr=*fp32:16, columns=i32:16, scaled=i32", dict(D=256)),
+    (stats_updated, "x_ptr=*fp16:16, mean_ptr=*fp32:16, rows=i32, scale=fp32, momentum=fp32", dict(D=256)),
     (running_most, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (halves, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),

@@ -748,7 +748,9 @@ def gluon_modules():
             if use_acc:
                 before = accumulator.value if isinstance(accumulator, Pending) else accumulator
             a_now = left.seen_by_async() if isinstance(left, Shared) else left
-            out.value = tile(product(cut(a_now, b.kind), cut(b.seen_by_async(), b.kind), before))
+            made = product(cut(a_now, b.kind), cut(b.seen_by_async(), b.kind), before)
+            added_to = accumulator.value if isinstance(accumulator, Pending) else accumulator
+            out.value = tile(made.astype(np.float16) if np.asarray(added_to).dtype == np.float16 else made)
 
         WORLD.queue().append(work)
         return out
