@@ -23,6 +23,7 @@ using meaning::Value;
 
 constexpr std::int64_t kMostPlaces = 1 << 20;  // of two tiles that are compared one by one
 constexpr std::int64_t kMostRows = 1024;       // or iterations that one tile begins behind another
+constexpr std::int64_t kMostTrips = 1 << 14;   // of a loop, looked at one by one
 
 /// Without the marks of 64 bits: index arithmetic is trusted not to leave its integers.
 Index without_width(Index index) {
@@ -35,31 +36,34 @@ Index without_width(Index index) {
 struct Lie {
   std::vector<std::int64_t> shape;
   Index place;  ///< of an element, in an iteration
+  Sum step[2];  ///< from row to row, from column to column (where is_linear())
 };
+
+Index element(const Lie& lie, std::int64_t row, std::int64_t column, std::int64_t i) {
+  return at_iteration(replaced(lie.place, Index::whole(row), Index::whole(column)), i);
+}
+
+void note_steps(Lie& lie) {
+  const Sum first = sum_of(element(lie, 0, 0, 0));
+  lie.step[0] = difference(sum_of(element(lie, 1, 0, 0)), first);
+  lie.step[1] = difference(sum_of(element(lie, 0, 1, 0)), first);
+}
 
 std::optional<Lie> lie_of(const Meaning& meaning, const UserKernel& user, int tensor) {
   const meaning::Place& place = user.places[at(tensor)];
-  Lie lie{meaning.tensors[at(tensor)].shape, Index::whole(0)};
+  Lie lie{meaning.tensors[at(tensor)].shape, Index::whole(0), {}};
   if (place.added) {
     for (const Index& one : *place.added)
       lie.place = Index::make(Index::add, std::move(lie.place), without_width(one));
+    note_steps(lie);
     return lie;
   }
   if (place.begin.size() != 1 || lie.shape.size() > 1) return std::nullopt;
   lie.place = without_width(place.begin[0]);
   if (lie.shape.size() == 1)
     lie.place = Index::make(Index::add, std::move(lie.place), Index::make(Index::row));
+  note_steps(lie);
   return lie;
-}
-
-Index element(const Lie& lie, std::int64_t row, std::int64_t column, std::int64_t i) {
-  return at_iteration(replaced(lie.place, Index::whole(row), Index::whole(column)), i);
-}
-
-/// From element to element along a dimension, where that is one number or one unknown number.
-Sum step_along(const Lie& lie, int dimension) {
-  const Index next = element(lie, dimension == 0 ? 1 : 0, dimension == 1 ? 1 : 0, 0);
-  return difference(sum_of(next), sum_of(element(lie, 0, 0, 0)));
 }
 
 /// Do its places grow by these steps and no others, and by a known number in an iteration?
@@ -85,26 +89,32 @@ Sum times(Sum sum, std::int64_t factor) {
   return sum;
 }
 
+/// Does all of one tile of known steps lie behind all of the other?
+bool beyond(const Lie& a, const Lie& b, const Sum& far) {
+  const auto apart = number(far);
+  std::int64_t least[2] = {0, 0}, most[2] = {0, 0};
+  for (const int which : {0, 1}) {
+    const Lie& one = which == 0 ? a : b;
+    for (const int d : {0, 1}) {
+      const auto step = number(one.step[d]);
+      if (!step || !apart) return false;
+      const std::int64_t last = *step * (extent(one, at(d)) - 1);
+      (last < 0 ? least : most)[which] += last;
+    }
+  }
+  return *apart + least[1] > most[0] || *apart + most[1] < least[0];
+}
+
 enum class Met { never, unknown, perhaps };
 
 /// In one iteration; `far`: how far the second begins behind the first.
 Met met(const Lie& a, const Lie& b, const Sum& far) {
-  const Sum row_a = step_along(a, 0), row_b = step_along(b, 0);
-  const Sum column_a = step_along(a, 1), column_b = step_along(b, 1);
+  const Sum &row_a = a.step[0], &row_b = b.step[0];
+  const Sum &column_a = a.step[1], &column_b = b.step[1];
   const auto ra = number(row_a), rb = number(row_b), ca = number(column_a), cb = number(column_b);
   const auto apart = number(far);
   if (apart && ra && rb && ca && cb) {
-    const auto least = [](const Lie& one, std::int64_t r, std::int64_t c) {
-      return std::min<std::int64_t>(r * (extent(one, 0) - 1), 0) +
-             std::min<std::int64_t>(c * (extent(one, 1) - 1), 0);
-    };
-    const auto most = [](const Lie& one, std::int64_t r, std::int64_t c) {
-      return std::max<std::int64_t>(r * (extent(one, 0) - 1), 0) +
-             std::max<std::int64_t>(c * (extent(one, 1) - 1), 0);
-    };
-    if (*apart + least(b, *rb, *cb) > most(a, *ra, *ca) ||
-        *apart + most(b, *rb, *cb) < least(a, *ra, *ca))
-      return Met::never;
+    if (beyond(a, b, far)) return Met::never;
     if (extent(a, 0) * extent(a, 1) + extent(b, 0) * extent(b, 1) > kMostPlaces)
       return Met::perhaps;
     std::set<std::int64_t> places;
@@ -134,6 +144,17 @@ Met met(const Lie& a, const Lie& b, const Sum& far) {
     }
   }
   return apart ? Met::perhaps : Met::unknown;
+}
+
+bool knows_trips(const UserKernel& user) {
+  const auto trips = number(sum_of(without_width(user.trips)));
+  return trips && *trips <= kMostTrips;
+}
+
+/// As many as there are, at least `least`; where that is not known, as many as are looked at.
+std::int64_t most_iterations(const UserKernel& user, std::int64_t least) {
+  const auto trips = number(sum_of(without_width(user.trips)));
+  return trips && *trips <= kMostTrips ? std::max(*trips, least) : kMostRows;
 }
 
 /// The first value that stores to a tensor.
@@ -227,18 +248,24 @@ bool stored_apart(const Meaning& meaning, const UserKernel& user, int a, int b) 
   const Sum by_a = sum_of(replaced(*on_a, Index::whole(0), Index::whole(0)));
   const Sum by_b = sum_of(replaced(*on_b, Index::whole(0), Index::whole(0)));
   if (one_of) {
-    // In every iteration of the one, if its place moves: only where it never moves that is known.
-    const Sum& by = looped_a ? by_a : by_b;
-    return number(by) == 0 && met(*from, *to, far) == Met::never;
+    // In every iteration of the one, whose place moves by a known number.
+    const auto by = number(looped_a ? by_a : by_b);
+    if (!by) return false;
+    const std::int64_t step = looped_a ? -*by : *by;
+    const std::int64_t most = step == 0 ? 0 : most_iterations(user, 0) - 1;
+    Sum moved = far;
+    for (std::int64_t i = 0; i <= std::max<std::int64_t>(most, 0); ++i, moved.rest += step)
+      if (met(*from, *to, moved) != Met::never) return false;
+    // (Of as many iterations as one likes: they go away from each other.)
+    return step == 0 || knows_trips(user) ||
+           (beyond(*from, *to, moved) && (step > 0) == (*number(moved) > 0));
   }
   if (!both) return met(*from, *to, far) != Met::perhaps;
   if (!(by_a == by_b)) return false;
   const auto step = number(by_a);
   if (!step || *step == 0) return met(*from, *to, far) != Met::perhaps;
   // In other iterations, too: as many away as there are, or may be.
-  std::int64_t most = kMostRows;
-  if (const auto trips = number(sum_of(without_width(user.trips))))
-    most = std::clamp<std::int64_t>(*trips - 1, 0, kMostPlaces);
+  const std::int64_t most = most_iterations(user, 1) - 1;
   for (std::int64_t k = -most; k <= most; ++k) {
     Sum moved = far;
     moved.rest += k * *step;

@@ -184,12 +184,12 @@ class Interpreter {
         gives_place(value.function) || value.function == Function::bits)
       return true;
     if (sums_integers(value)) return true;
-    constexpr Function kMoves[] = {Function::copy,        Function::store,      Function::transpose,
-                                   Function::select,      Function::max,        Function::min,
-                                   Function::row_max,     Function::causal,     Function::lower,
-                                   Function::beside,      Function::within,     Function::places,
-                                   Function::largest,     Function::row_min,    Function::smallest,
-                                   Function::running_max, Function::running_min};
+    constexpr Function kMoves[] = {
+        Function::copy,        Function::store,   Function::transpose, Function::select,
+        Function::max,         Function::min,     Function::row_max,   Function::causal,
+        Function::lower,       Function::beside,  Function::within,    Function::places,
+        Function::largest,     Function::row_min, Function::smallest,  Function::running_max,
+        Function::running_min, Function::abs};
     if (std::find(std::begin(kMoves), std::end(kMoves), value.function) == std::end(kMoves))
       return false;
     const NumberType& type = *number_type(value.type);

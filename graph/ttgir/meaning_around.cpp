@@ -210,15 +210,18 @@ int MeaningBuilder::root_of(int pointer) const {
   return -1;
 }
 
-/// Of a store before the loop, in its block: may it as well happen behind the loop, as nothing else
-/// in the function touches what lies behind its argument?
+/// Of a store before the loop, in its block: may it as well happen behind the loop, as nothing in
+/// the function loads or adds to what lies behind its argument? (Of other stores there, which are
+/// in the meaning, too, a kernel's places must say that they lie apart:
+/// graph/emit/stored_twice.hpp.)
 bool MeaningBuilder::stored_later(int store) const {
   if (m_.op(store).name != "tt.store" || split_.factor != 1 || kernel_.around) return false;
   const int own = root_of(m_.op(store).operands[0]);
   if (own < 0) return false;
   for (int other = 0; other < static_cast<int>(m_.ops.size()); ++other) {
     const OpClass c = class_of(m_.op(other));
-    if (other == store || (c != OpClass::load && c != OpClass::copy && c != OpClass::store))
+    if (m_.op(other).name == "tt.store" ||
+        (c != OpClass::load && c != OpClass::copy && c != OpClass::store))
       continue;
     for (const int operand : m_.op(other).operands) {
       const Type* t = m_.type_of(operand);

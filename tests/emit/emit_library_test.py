@@ -18,9 +18,9 @@ stand_in.NAN_DROPPED = True
 
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
-                                                 "behind-in-two", "stats-updated", "long-taps") for machine in BOTH] + ["half-sums-hopper"]
+                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first") for machine in BOTH] + ["half-sums-hopper"]
 # Vectors of 256 numbers, for 128 threads.
-pointers.NARROW.update({f"bits-changed-{machine}": 8 for machine in BOTH})
+pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
 # behind the other's.
 IMPLIED = {"sums-added-hopper": 1, "sums-added-blackwell": 1, "bits-changed-hopper": 1, "bits-changed-blackwell": 1, "running-most-hopper": 1,
@@ -188,6 +188,21 @@ class StatsUpdated:
         yield off(self.mean, self.before * 0.9 + self.x.astype(np.float64).sum(axis=0) * 0.025)
 
 
+class LastBlockFirst:
+    """last_block_first(x, y, columns): Y = 2 X."""
+
+    def make(self, n, random):
+        self.columns, self.grid = 256 * n + 204, (2,)
+        self.x = around.floats(random, 2, self.columns)
+        self.y = np.full((2, self.columns), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.columns]
+
+    def errors(self):
+        yield same(self.y, self.x * np.float32(2))
+
+
 class LongTaps:
     """long_taps(x, w, first, y, steps): before step 0 all numbers are the first's."""
 
@@ -210,7 +225,7 @@ class LongTaps:
 
 around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded, "sums-added": SumsAdded, "counted": Counted,
                        "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
-                       "stats-updated": StatsUpdated, "long-taps": LongTaps})
+                       "stats-updated": StatsUpdated, "last-block-first": LastBlockFirst, "long-taps": LongTaps})
 
 
 def main():

@@ -119,6 +119,18 @@ def stats_updated(x_ptr, mean_ptr, rows, scale, momentum, D: tl.constexpr):
 
 
 @triton.jit
+def last_block_first(x_ptr, y_ptr, columns, D: tl.constexpr):
+    """Twice X: the ragged last block of a row is stored before the loop, the others in it, from the end on."""
+    row, d = tl.program_id(0), tl.arange(0, D)
+    last = tl.cdiv(columns, D) * D - D
+    x = tl.load(x_ptr + row * columns + last + d, mask=last + d < columns, other=0.0)
+    tl.store(y_ptr + row * columns + last + d, x * 2.0, mask=last + d < columns)
+    for start in range(D, columns, D):
+        at = last - start + d
+        tl.store(y_ptr + row * columns + at, tl.load(x_ptr + row * columns + at) * 2.0)
+
+
+@triton.jit
 def larger(a, b):
     return tl.maximum(a, b)
 
@@ -175,6 +187,7 @@ CASES = [  # kernel, its signature, its constants
     (half_sums, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp16:16, n=i32:16", dict(M=128, N=64, D=64)),
     (behind_in_two, "x_ptr=*fp32:16, y_ptr=*fp32:16, w_ptr=*fp32:16, columns=i32:16, scaled=i32", dict(D=256)),
     (stats_updated, "x_ptr=*fp16:16, mean_ptr=*fp32:16, rows=i32, scale=fp32, momentum=fp32", dict(D=256)),
+    (last_block_first, "x_ptr=*fp32:16, y_ptr=*fp32:16, columns=i32", dict(D=256)),
     (running_most, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (halves, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
