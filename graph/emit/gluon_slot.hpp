@@ -10,9 +10,6 @@
 
 namespace twill::emit {
 
-/// Of a result in registers so many of iterations before have names: x_prev, x_prev2, ...
-inline constexpr int kMostOlderCopies = 8;
-
 /// What the text of slots needs at the head of the file, gathered while they are written.
 struct ModuleNeeds {
   /// M, N, warps, depth of Layout: register layouts.

@@ -614,6 +614,15 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
                     true);
     }
     case Function::within:
+      // (One number everywhere.)
+      if (value.operands[0] == value.operands[1] && value.operands[0].value < 0) {
+        const bool integer = value.type == "i32" || value.type == "i8";
+        const auto number = integer ? whole_text(value.operands[0]) : std::nullopt;
+        if (integer && !number)
+          throw Refusal{"op", value.id + " is one number everywhere, and no whole one"};
+        return {repeated(number.value_or(number_text(value.operands[0].number)), value, layout),
+                layout, value.type};
+      }
       return result("gl.where(" + kept(value, layout, iteration) + ", " + x(0) + ", " + x(1) + ")",
                     true);
     case Function::places: return places(value, layout, iteration);

@@ -5,7 +5,6 @@
 
 #include "graph/emit/earlier.hpp"
 #include "graph/emit/element_text.hpp"
-#include "graph/emit/gluon_slot.hpp"
 #include "graph/emit/limits.hpp"
 #include "graph/emit/loop_cut.hpp"
 #include "graph/emit/plan_check.hpp"
@@ -316,6 +315,7 @@ class Planner {
   std::optional<Refusal> after_loop() {
     const meaning::Meaning& m = *plan_.meaning;
     const int count = static_cast<int>(m.values.size());
+    plan_.older_copies = options_.older_copies;
     plan_.after_slot.assign(m.values.size(), -1);
     plan_.done_needed.assign(p_.slots.size() + 1, false);
     for (int v = m.after_begin; v < count; ++v) {

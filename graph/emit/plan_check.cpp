@@ -40,7 +40,8 @@ class Checker {
       if (value.function == Function::store && m_.in_loop(v) && value.shape.empty())
         return Refusal{"op", value.id + " moves a number: no text is written for it"};
       if (value.function == Function::within && value.operands[0].value < 0 &&
-          value.operands[1].value < 0 && value.operands[0] == value.operands[1])
+          value.operands[1].value < 0 && value.operands[0] == value.operands[1] &&
+          (!triton_ || value.shape.empty() || !value.operands[0].constant.empty()))
         return Refusal{"op", value.id + " is one number everywhere: no text is written for it yet"};
       if (value.shape.empty() &&
           !(value.function == Function::places && m_.in_loop(v) && triton_ &&

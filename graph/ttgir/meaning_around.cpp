@@ -401,8 +401,9 @@ meaning::Place MeaningBuilder::masked_place(int index, int copy, int dimension,
       (op.name != "tt.load" && op.name != "tt.store" && op.name != "tt.atomic_rmw"))
     return where;
   where.adds = adds(index);
-  if (op.name == "tt.load") {
-    const int made = behind == kNone ? kNone : m_.value(behind).op;
+  // (Where nothing is said of elements that are left out, anything is right: 0.)
+  if (op.name == "tt.load" && behind != kNone) {
+    const int made = m_.value(behind).op;
     if (made == kNone || m_.op(made).name != "arith.constant") return where;
     where.outside = constant(index, behind).operand.number;
   }

@@ -32,8 +32,15 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
        (combine.operands[0] == block.arguments[1] && combine.operands[1] == block.arguments[0]));
   if (!both || combine.results.size() != 1 || end.operands != combine.results)
     refuse(index, "it reduces with another operation");
-  const bool whole = is_integer(op.operands[0]) && !is_flags(op.operands[0]);
-  if (combine.name == (whole ? "arith.addi" : "arith.addf"))
+  const bool flags = is_flags(op.operands[0]);
+  const bool whole = is_integer(op.operands[0]) && !flags;
+  // (Of flags any is the largest, all the smallest.)
+  if (flags && (combine.name == "arith.ori" || combine.name == "arith.andi")) {
+    const bool any = combine.name == "arith.ori";
+    value.function = scan  ? (any ? Function::running_max : Function::running_min)
+                     : any ? Function::row_max
+                           : Function::row_min;
+  } else if (combine.name == (whole ? "arith.addi" : "arith.addf"))
     value.function = scan ? Function::running_sum : Function::row_sum;
   else if (combine.name == (whole ? "arith.maxsi" : "arith.maxnumf"))
     value.function = scan ? Function::running_max : Function::row_max;

@@ -106,7 +106,7 @@ TEST_CASE("of numbers: what is said to lie apart never meets") {
     return std::uniform_int_distribution<std::int64_t>(least, most)(random);
   };
   int apart = 0, together = 0, refused_apart = 0;
-  for (int run = 0; run < 20'000; ++run) {
+  for (int run = 0; run < 5'000; ++run) {
     std::vector<Store> stores(2);
     for (Store& one : stores) {
       one.looped = number(0, 1) == 1;
@@ -148,9 +148,9 @@ TEST_CASE("of numbers: what is said to lie apart never meets") {
     adds.user.places[1].adds = false;
     CHECK(emit::stored_apart(adds.meaning, adds.user, 0, 1) == said);
   }
-  CHECK(apart > 2'000);
-  CHECK(together > 2'000);
-  CHECK(refused_apart < 4'000);
+  CHECK(apart > 500);
+  CHECK(together > 500);
+  CHECK(refused_apart < 1'000);
 }
 
 TEST_CASE("of unknown numbers: parts of rows, and whole rows; the loop and what is behind it") {
