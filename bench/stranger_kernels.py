@@ -158,6 +158,17 @@ def is_wrong(row):
     return endless or row.get("run") == "wrong" or not isinstance(executed, float) or executed > TOLERANCE
 
 
+def line_of(row):
+    """A row as a line for a person."""
+    line = f"{row['kernel']}.{row['target']}: {row['status']}" + (f" ({row['why']})" if "why" in row else "")
+    if row.get("run") not in ("right", None):
+        line += f", run: {row['run']}"
+    executed = row.get("executed")
+    if executed is not None:
+        line += f", beside the interpreter: {executed if isinstance(executed, str) else format(executed, '.1e')}"
+    return line + (" WRONG" if is_wrong(row) else "")
+
+
 def main():
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("twill")
@@ -187,11 +198,7 @@ def main():
             for target in TARGETS:
                 row = row_of(os.path.abspath(given.twill), case, given.folder, target, modules)
                 rows.append(row)
-                executed = row.get("executed")
-                print(f"{case.name}.{target}: {row['status']}" + (f" ({row['why']})" if "why" in row else "") +
-                      (f", run: {row['run']}" if row.get("run") not in ("right", None) else "") +
-                      (f", beside the interpreter: {executed if isinstance(executed, str) else format(executed, '.1e')}" if executed is not None else "") +
-                      (" WRONG" if is_wrong(row) else ""), flush=True)
+                print(line_of(row), flush=True)
     for one in sorted(absent):
         print(f"left out: {given.folder} has no checkout of {one}")
     if given.output:

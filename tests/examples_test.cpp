@@ -7,6 +7,8 @@
 #include "graph/verify.hpp"
 #include "tests/support/brute_force.hpp"
 
+namespace examples_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -106,3 +108,5 @@ TEST_CASE("non-monotone: I = 2, 4, 5 and 6 but not 3") {
 TEST_CASE("gap: I = 3, L = 4") {
   check_optimum(example("gap"), 3, 4);
 }
+
+}  // namespace examples_test

@@ -10,6 +10,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/shrink.hpp"
 
+namespace oracle_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -234,3 +236,5 @@ TEST_CASE("the shrinker keeps what it needs of a real question") {
   }
   CHECK(shrunk == 8);
 }
+
+}  // namespace oracle_test

@@ -1,5 +1,7 @@
 """Kernels of the libraries, and how each is compiled: with the constants and types that their own callers use."""
 import dataclasses
+import json
+import os
 
 
 @dataclasses.dataclass
@@ -293,3 +295,12 @@ CASES += [
     third("lora_gemm", dict(BM=128, BN=128, BK=64, R=16), "K N", floats="scale", launch=lambda n: (dict(K=64 * n, N=256, scale=0.5), (1, 2, 1)), counts=(0, 1, 2, 3, 7)),
     third("running_max", dict(B=512), "T", "y_ptr", launch=lambda n: (dict(T=512 * n), (3, 1, 1)), counts=(0, 1, 2, 3, 7)),
 ]
+
+
+def find(folder, name):
+    """The case of that name: one of these, or one that lies beside a kernel made at random (random_kernel.py)."""
+    described = os.path.join(folder, "random", name + ".json")
+    if os.path.exists(described):
+        with open(described, encoding="utf-8") as file:
+            return Case(**json.load(file))
+    return next(one for one in CASES if one.name == name)

@@ -17,6 +17,8 @@
 #include "tests/support/run_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace bench_test {
+
 #ifdef TWILL_PROGRAM
 
 using nlohmann::json;
@@ -515,3 +517,5 @@ TEST_CASE("iterations: where the best schedule changes") {
 TEST_CASE("the program was built without twill bench" * doctest::skip()) {}
 
 #endif
+
+}  // namespace bench_test

@@ -9,6 +9,8 @@
 #include "engine/include/twill.hpp"
 #include "tests/support/streaming.hpp"
 
+namespace handmade_test {
+
 using namespace twill;
 
 namespace {
@@ -105,3 +107,5 @@ TEST_CASE("FlashAttention-4 and CUTLASS 77 forward: roles, and PV before QK of t
     check_best(p, 2064, 5160);
   }
 }
+
+}  // namespace handmade_test

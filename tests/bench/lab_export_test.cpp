@@ -17,6 +17,8 @@
 #include "graph/schedule_io.hpp"
 #include "tests/support/lab.hpp"
 
+namespace lab_export_test {
+
 #ifdef TWILL_PROGRAM
 
 using namespace twill::test;
@@ -291,3 +293,5 @@ TEST_CASE("export: the linear program's optimum is that of the modulo schedule")
 }
 
 #endif
+
+}  // namespace lab_export_test

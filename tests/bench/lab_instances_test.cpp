@@ -9,6 +9,8 @@
 
 #include "tests/support/lab.hpp"
 
+namespace lab_instances_test {
+
 #ifdef TWILL_PROGRAM
 
 using namespace twill::test;
@@ -103,3 +105,5 @@ TEST_CASE("what cannot be asked is refused by name") {
 }
 
 #endif
+
+}  // namespace lab_instances_test

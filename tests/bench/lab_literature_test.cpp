@@ -11,6 +11,8 @@
 #include "graph/problem_io.hpp"
 #include "tests/support/lab.hpp"
 
+namespace lab_literature_test {
+
 #ifdef TWILL_PROGRAM
 
 using namespace twill::test;
@@ -164,3 +166,5 @@ TEST_CASE("instances of the literature: what is refused, with file, line, value 
 }
 
 #endif
+
+}  // namespace lab_literature_test

@@ -13,6 +13,8 @@
 #include "graph/problem_io.hpp"
 #include "tests/support/lab.hpp"
 
+namespace lab_run_test {
+
 #ifdef TWILL_PROGRAM
 
 using namespace twill::test;
@@ -180,3 +182,5 @@ TEST_CASE("run, check, report: one row a question and encoding, all proved") {
 }
 
 #endif
+
+}  // namespace lab_run_test

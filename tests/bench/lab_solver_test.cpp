@@ -13,6 +13,8 @@
 
 #include "tests/support/lab.hpp"
 
+namespace lab_solver_test {
+
 #ifdef TWILL_PROGRAM
 
 using namespace twill::test;
@@ -276,3 +278,5 @@ TEST_CASE("--solver that cannot be meant is refused") {
 }
 
 #endif
+
+}  // namespace lab_solver_test

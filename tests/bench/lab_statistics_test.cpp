@@ -12,6 +12,8 @@
 #include "bench/lab/statistics.hpp"
 #include "graph/random.hpp"
 
+namespace lab_statistics_test {
+
 using namespace twill;
 using namespace twill::bench;
 
@@ -207,3 +209,5 @@ TEST_CASE("instances are compared, not their scrambles; unsolved counts as twice
   CHECK(choices["solver=linked"].mean_rank == doctest::Approx(2));
   CHECK(choices["solver=linked"].mean_values == doctest::Approx(2));
 }
+
+}  // namespace lab_statistics_test

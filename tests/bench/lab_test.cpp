@@ -10,6 +10,8 @@
 
 #include "tests/support/lab.hpp"
 
+namespace lab_test {
+
 #ifdef TWILL_PROGRAM
 
 using namespace twill::test;
@@ -221,3 +223,5 @@ TEST_CASE("instances: the quick grid") {
 }
 
 #endif
+
+}  // namespace lab_test

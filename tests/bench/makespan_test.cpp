@@ -14,6 +14,8 @@
 #include "tests/support/file_samples.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace makespan_test {
+
 using namespace twill;
 using namespace twill::bench;
 using test::Random;
@@ -218,3 +220,5 @@ TEST_CASE("published makespans: what they allow, and what is refused") {
     CHECK(refusal([&] { parse_published_list(bad, "x.csv"); }).place().starts_with("line "));
   }
 }
+
+}  // namespace makespan_test

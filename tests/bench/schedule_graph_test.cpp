@@ -9,6 +9,8 @@
 #include "graph/verify.hpp"
 #include "tests/support/lab.hpp"
 
+namespace schedule_graph_test {
+
 #ifdef TWILL_PROGRAM
 
 using namespace twill::test;
@@ -181,3 +183,5 @@ TEST_CASE("questions to their joint solver, and its answers") {
 }
 
 #endif
+
+}  // namespace schedule_graph_test

@@ -39,7 +39,7 @@ class World:
         self.alive, self.waiting = [], {}
         self.copies, self.queues, self.vectors, self.vector_barriers = [], {}, {}, set()
         self.landed, self.clock, self.fenced = [], 0, {}  # by cp.async: (first byte, last, when); when a slot fenced last
-        self.unfenced = {}  # slot -> arrays with ordinary writes that the asynchronous proxy does not see yet
+        self.unfenced = {}  # slot -> bytes (from, to) with ordinary writes that the asynchronous proxy does not see yet
         self.tmem = np.full((128, 512, 4), 0xff, np.uint8)
         self.program_ids, self.programs = (0, 0, 0), (1, 1, 1)
         self.weights = {}
@@ -195,7 +195,7 @@ class Type:
                 raise Fault("no whole number of 32 bits becomes one")
         if self.name != "bfloat16":
             return x.astype(self.numpy)
-        bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+        bits = np.ascontiguousarray(x, np.float32).view(np.uint32).reshape(x.shape)  # (of no axes, too)
         kept = ((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000).astype(np.uint32).view(np.float32)
         return np.where(np.isfinite(x), kept, x).astype(np.float32)
 
@@ -368,15 +368,17 @@ class Shared:
         WORLD.point()
         self.forget()
         self.put(x)
-        # (What is written over whole is of the past: later writes stand behind earlier ones, and the fence behind these.)
-        if self.array.nbytes == self.root.nbytes:
-            for arrays in WORLD.unfenced.values():
-                arrays.discard(id(self.root))
-        WORLD.unfenced.setdefault(threading.current_thread().name, set()).add(id(self.root))
+        first, last = self.bytes()
+        # (What is written over is of the past: later writes stand behind earlier ones, and the fence behind these.)
+        if last - first == self.array.nbytes:
+            for slot, parts in WORLD.unfenced.items():
+                WORLD.unfenced[slot] = [part for begin, end in parts for part in ((begin, min(end, first)), (max(begin, last), end)) if part[0] < part[1]]
+        WORLD.unfenced.setdefault(threading.current_thread().name, []).append((first, last))
 
     def seen_by_async(self):
         """What the asynchronous proxy reads: not what was written without a fence."""
-        if any(id(self.root) in arrays for arrays in WORLD.unfenced.values()):
+        first, last = self.bytes()
+        if any(first < end and begin < last for parts in WORLD.unfenced.values() for begin, end in parts):
             raise Fault("the asynchronous proxy reads ordinary writes without a fence")
         return np.asarray(self.kind.values(self.array), np.float32)
 
@@ -517,22 +519,24 @@ def gluon_modules():
 
     gl.associative_scan = associative_scan
 
-    def maximum(a, b):
-        whole = isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer))
-        return max(a, b) if whole else elementwise(np.fmax if NAN_DROPPED else np.maximum)(a, b)
+    def of_two(whole, kept, dropped):
+        """The larger or smaller: of integers an integer."""
+        def run(a, b):
+            if all(isinstance(x, (int, np.integer)) for x in (a, b)):
+                return whole(a, b)
+            if all(np.asarray(x).dtype.kind in "iu" for x in (a, b)):
+                return tile(kept(known(a, whole.__name__), known(b, whole.__name__)))
+            return elementwise(dropped if NAN_DROPPED else kept)(a, b)
+        return run
 
-    def minimum(a, b):
-        whole = isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer))
-        return min(a, b) if whole else elementwise(np.fmin if NAN_DROPPED else np.minimum)(a, b)
-
-    gl.minimum = minimum
+    gl.minimum, gl.maximum = of_two(min, np.minimum, np.fmin), of_two(max, np.maximum, np.fmax)
     gl.abs, gl.sqrt, gl.log = elementwise(np.abs), elementwise(np.sqrt), elementwise(np.log)
     gl.rsqrt = elementwise(lambda x: 1 / np.sqrt(x))
     gl.sin, gl.cos = elementwise(np.sin), elementwise(np.cos)
     gl.erf = elementwise(np.vectorize(math.erf, otypes=[float]))
     gl.floor, gl.ceil = elementwise(np.floor), elementwise(np.ceil)
     gl.num_programs = lambda axis: WORLD.programs[axis]
-    gl.maximum, gl.exp2, gl.log2 = maximum, elementwise(np.exp2), elementwise(np.log2)
+    gl.exp2, gl.log2 = elementwise(np.exp2), elementwise(np.log2)
 
     def where(which, a, b):
         for x in (which, a, b):

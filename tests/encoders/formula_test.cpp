@@ -12,6 +12,8 @@
 #include "graph/error.hpp"
 #include "tests/support/unit_propagation.hpp"
 
+namespace formula_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -193,3 +195,5 @@ TEST_CASE("encoding text: errors name the key, the value and the known ones") {
   CHECK(contains(error("amo=Ladder"), "must be one of"));
   CHECK(contains(error("amo= ladder"), "must be one of"));
 }
+
+}  // namespace formula_test

@@ -10,6 +10,8 @@
 #include "graph/bounds/bounds.hpp"
 #include "tests/support/streaming.hpp"
 
+namespace attention_test {
+
 using namespace twill;
 
 namespace {
@@ -248,3 +250,5 @@ TEST_CASE("The backward graphs reach their bounds") {
     CHECK(solution.schedule->initiation_interval == lower_bounds(problem).front().value);
   }
 }
+
+}  // namespace attention_test

@@ -14,6 +14,8 @@
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace c_api_beside_command_test {
+
 using Json = nlohmann::json;
 using twill::test::contains;
 using twill::test::Handles;
@@ -151,3 +153,5 @@ TEST_CASE("what ranges of costs mean for an answer") {
   CHECK(twill_workload_ranges(&w, nullptr, nullptr, nullptr, &normalised.report) ==
         TWILL_BAD_INPUT);
 }
+
+}  // namespace c_api_beside_command_test

@@ -10,6 +10,8 @@
 #include "tests/support/c_api_handles.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace c_api_program_test {
+
 using twill::test::Handles;
 
 TEST_CASE("a schedule becomes a program, without numbers") {
@@ -271,3 +273,5 @@ TEST_CASE("nothing given") {
         TWILL_REFUSED);
   CHECK(std::string(twill_program_error(none.program)).find("no schedule") == 0);
 }
+
+}  // namespace c_api_program_test

@@ -14,6 +14,8 @@
 #include "tests/support/run_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace c_api_test {
+
 using twill::test::bytes;
 using twill::test::put;
 using twill::test::TemporaryDirectory;
@@ -457,3 +459,5 @@ TEST_CASE("the time of a number of iterations") {
   CHECK(twill_solution_whole_time(h.solution) == 0);
   CHECK(twill_solution_whole_time(nullptr) == 0);
 }
+
+}  // namespace c_api_test

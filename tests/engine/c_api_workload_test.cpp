@@ -12,6 +12,8 @@
 #include "tests/support/c_api_handles.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace c_api_workload_test {
+
 using Json = nlohmann::json;
 using twill::test::Handles;
 using twill::test::workload;
@@ -360,3 +362,5 @@ TEST_CASE("what is built in") {
   CHECK(twill_report_text(machine.report) == twill::builtin_machine("hopper"));
   CHECK(twill_builtin("machine", "hoper", nullptr, &bad.report) == TWILL_BAD_INPUT);
 }
+
+}  // namespace c_api_workload_test

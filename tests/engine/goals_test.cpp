@@ -22,6 +22,8 @@
 #include "tests/support/streaming.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace goals_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -604,3 +606,5 @@ TEST_CASE("a goal may exclude the slot that an op is pinned to by the options") 
   write_certificate(directory / "c", p, solution);
   CHECK(verdict(directory / "c") == "accepted");
 }
+
+}  // namespace goals_test

@@ -13,6 +13,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace interval_range_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -197,3 +199,5 @@ TEST_CASE("a claim that there is none in a range is not written without a proof"
     CHECK_THROWS_AS(write_certificate(directory / "c", problem, claim), InputError);
   }
 }
+
+}  // namespace interval_range_test

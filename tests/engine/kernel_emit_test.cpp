@@ -18,6 +18,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace kernel_emit_test {
+
 using namespace twill;
 
 TEST_CASE("a kernel is emitted, and its program alone gives the same code") {
@@ -471,3 +473,5 @@ TEST_CASE("ops that are to be on one slot are, and the problem is the one withou
   CHECK(slot(together.together[0].first) == slot(together.together[0].second));
   CHECK(pinned.made->program.problem_sha256 == program.problem_sha256);
 }
+
+}  // namespace kernel_emit_test

@@ -13,6 +13,8 @@
 #include "tests/support/streaming.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace layouts_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -340,3 +342,5 @@ TEST_CASE("limits are those of all layouts together") {
   CHECK(all.outcomes[0].solution->stop == Stop::conflict_limit);
   for (std::size_t k = 1; k < all.outcomes.size(); ++k) CHECK_FALSE(all.outcomes[k].solution);
 }
+
+}  // namespace layouts_test

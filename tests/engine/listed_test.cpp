@@ -9,6 +9,8 @@
 #include "graph/verify.hpp"
 #include "twill.hpp"
 
+namespace listed_test {
+
 using namespace twill;
 
 namespace {
@@ -63,3 +65,5 @@ TEST_CASE("the same with any number of threads") {
     CHECK(hardly_searched(loop.problem, "order", "complete", threads).schedule == alone.schedule);
   }
 }
+
+}  // namespace listed_test

@@ -16,6 +16,8 @@
 #include "tests/support/scaled.hpp"
 #include "tests/support/wild_loop.hpp"
 
+namespace metamorphic_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -250,3 +252,5 @@ TEST_CASE("changes that do not change the answer") {
   CHECK(split > 100 / kShare);
   CHECK(moved > 40 / kShare);
 }
+
+}  // namespace metamorphic_test

@@ -16,6 +16,8 @@
 #include "tests/support/same_answer.hpp"
 #include "tests/support/scaled.hpp"
 
+namespace model_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -279,3 +281,5 @@ TEST_CASE("a solution says why its search ended") {
     CHECK(solution.stopped_by == (cut_short(each) ? to_string(each) : ""));
   }
 }
+
+}  // namespace model_test

@@ -3,6 +3,8 @@
 
 #include "engine/include/twill.hpp"
 
+namespace options_test {
+
 using namespace twill;
 
 namespace {
@@ -81,3 +83,5 @@ TEST_CASE("what no search has is refused") {
   options.engine = "cdcl";
   CHECK_THROWS_AS(solve(figure_1(), options), InputError);
 }
+
+}  // namespace options_test

@@ -18,6 +18,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace pins_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -389,3 +391,5 @@ TEST_CASE("pins of the options are pins of the problem at once") {
   CHECK(solve(problem, old).status == Status::infeasible);
   CHECK_FALSE(why_infeasible(problem, old).empty());
 }
+
+}  // namespace pins_test

@@ -14,6 +14,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace placed_test {
+
 using namespace twill;
 
 namespace {
@@ -147,3 +149,5 @@ TEST_CASE("no schedule with a placement is better than the one that is found") {
   CHECK(longer > 10 / test::kShare);
   CHECK(refuted > 1'000 / test::kShare);
 }
+
+}  // namespace placed_test

@@ -18,6 +18,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace race_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -318,3 +320,5 @@ TEST_CASE(
     CHECK(budget.reason() == Stop::interrupt);
   }
 }
+
+}  // namespace race_test

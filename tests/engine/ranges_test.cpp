@@ -12,6 +12,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace ranges_test {
+
 using namespace twill;
 using namespace twill::test;
 using Json = nlohmann::ordered_json;
@@ -311,3 +313,5 @@ TEST_CASE("ranges: a limit and the stop token leave the judge's word and say wha
     CHECK(report.nominal->status == Status::unknown);
   }
 }
+
+}  // namespace ranges_test

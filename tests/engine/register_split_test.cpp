@@ -12,6 +12,8 @@
 #include "tests/support/streaming.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace register_split_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -208,3 +210,5 @@ TEST_CASE("pools that are not a loop's") {
     CHECK(error.place() == "/register_file");
   }
 }
+
+}  // namespace register_split_test

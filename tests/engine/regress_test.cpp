@@ -11,6 +11,8 @@
 #include "engine/order/searcher.hpp"
 #include "tests/support/agreement.hpp"
 
+namespace regress_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -54,3 +56,5 @@ TEST_CASE("problems that were solved wrongly once") {
     }
   }
 }
+
+}  // namespace regress_test

@@ -14,6 +14,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace relatives_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -340,3 +342,5 @@ TEST_CASE("a channel whose bound is beyond where the ops can run one after the o
       }
   }
 }
+
+}  // namespace relatives_test

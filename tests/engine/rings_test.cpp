@@ -24,6 +24,8 @@
 #include "tests/support/streaming.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace rings_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -518,3 +520,5 @@ TEST_CASE("kernels: rings are charged where they are asked for, and nothing else
     CHECK_FALSE(verify(backward, *solution.schedule));
   }
 }
+
+}  // namespace rings_test

@@ -11,6 +11,8 @@
 #include "graph/io/file.hpp"
 #include "graph/ttgir/meaning.hpp"
 
+namespace several_loops_test {
+
 using namespace twill;
 
 namespace {
@@ -137,3 +139,5 @@ TEST_CASE("what is not written of functions of several loops is refused") {
   text.replace(text.rfind(from), from.size(), "%l_15 = %begin");
   CHECK(why(text).find("scf.if") != std::string::npos);
 }
+
+}  // namespace several_loops_test

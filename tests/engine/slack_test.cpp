@@ -16,6 +16,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace slack_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -183,3 +185,5 @@ TEST_CASE("a conflict limit leaves a bound, and a schedule that is one") {
   }
   MESSAGE(open << " left open");
 }
+
+}  // namespace slack_test

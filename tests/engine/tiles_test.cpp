@@ -17,6 +17,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace tiles_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -269,3 +271,5 @@ TEST_CASE("register splits are chosen with the tiles: as by separate solves, cer
     CHECK(report.accepted);
   }
 }
+
+}  // namespace tiles_test

@@ -12,6 +12,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace whole_time_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -262,3 +264,5 @@ TEST_CASE("what has no time of iterations refuses to be asked") {
   const Solution only = solve(problem, options);
   CHECK(*only.whole_time == WholeTime{2, 7 + only.schedule->length, 7 + only.schedule->length});
 }
+
+}  // namespace whole_time_test

@@ -16,6 +16,8 @@
 #include "tests/support/lowering.hpp"
 #include "tests/support/streaming.hpp"
 
+namespace gpu_backward_schedule_test {
+
 using namespace twill;
 using test::gpu_schedule_file;
 using test::GpuSchedule;
@@ -168,3 +170,5 @@ TEST_CASE("a backward table that differs from its file in one place is told apar
   staged.steps[10].stage = 1;
   CHECK(order_in_kernel(staged.steps) != order);
 }
+
+}  // namespace gpu_backward_schedule_test

@@ -4,6 +4,8 @@
 #include "gpu/tests/backward_protocol_checks.hpp"
 #include "gpu/tests/protocol_checks.hpp"
 
+namespace gpu_protocol_test {
+
 using namespace twill::gpu::tests;
 using Failures = std::vector<std::string>;
 
@@ -30,3 +32,5 @@ TEST_CASE("backward: every step finds the operands of its own iteration in the r
 TEST_CASE("backward: errors planted into threads and tables are found") {
   CHECK(planted_backward_errors_are_found() == Failures{});
 }
+
+}  // namespace gpu_protocol_test

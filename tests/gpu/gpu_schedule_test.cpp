@@ -12,6 +12,8 @@
 #include "tests/support/gpu_schedule.hpp"
 #include "tests/support/streaming.hpp"
 
+namespace gpu_schedule_test {
+
 using namespace twill;
 using test::gpu_schedule_file;
 using test::GpuSchedule;
@@ -120,3 +122,5 @@ TEST_CASE("a table that differs from its file in one place is told apart") {
   CHECK(order_in_kernel(staged.slot[0]) != slot0);
   CHECK(order_in_file(files, "wg1", "s1_") != order_in_kernel(gpu::kTwill.slot[0]));
 }
+
+}  // namespace gpu_schedule_test

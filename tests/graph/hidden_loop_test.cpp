@@ -10,6 +10,8 @@
 #include "engine/include/twill.hpp"
 #include "graph/bounds/bounds.hpp"
 
+namespace hidden_loop_test {
+
 using namespace twill;
 
 TEST_CASE("the hidden schedule is accepted, at every size, pressure and grain") {
@@ -106,3 +108,5 @@ TEST_CASE("knobs out of range are refused") {
   refused([](HiddenKnobs& k) { k.filled = 0; });
   refused([](HiddenKnobs& k) { k.filled = 101; });
 }
+
+}  // namespace hidden_loop_test

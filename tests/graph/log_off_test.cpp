@@ -7,6 +7,8 @@
 #include <iostream>
 #include <sstream>
 
+namespace log_off_test {
+
 TEST_CASE("without the log its arguments are not evaluated") {
   std::ostringstream text;
   std::streambuf* const before = std::cerr.rdbuf(text.rdbuf());
@@ -20,3 +22,5 @@ TEST_CASE("without the log its arguments are not evaluated") {
   CHECK(evaluated == 0);
   CHECK(text.str().empty());
 }
+
+}  // namespace log_off_test

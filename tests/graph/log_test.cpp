@@ -9,6 +9,8 @@
 #include <iostream>
 #include <sstream>
 
+namespace log_test {
+
 TEST_CASE("the log writes what it is given as one line") {
   std::ostringstream text;
   std::streambuf* const before = std::cerr.rdbuf(text.rdbuf());
@@ -17,3 +19,5 @@ TEST_CASE("the log writes what it is given as one line") {
   std::cerr.rdbuf(before);
   CHECK(text.str() == "I = 7, 2.5 s\nend\n");
 }
+
+}  // namespace log_test

@@ -11,6 +11,8 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace loop_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -161,3 +163,5 @@ TEST_CASE("stage bounds of attention loops") {
     CHECK(modulo_stage_bound(problem, k.ii) <= k.stages);
   }
 }
+
+}  // namespace loop_test

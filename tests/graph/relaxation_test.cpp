@@ -12,6 +12,8 @@
 #include "graph/verify.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace relaxation_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -148,3 +150,5 @@ TEST_CASE("what is no relaxation is refused; of each kind some schedules do brea
     CHECK(broken[kind] > 0);
   }
 }
+
+}  // namespace relaxation_test

@@ -12,6 +12,8 @@
 #include "graph/error.hpp"
 #include "graph/problem_io.hpp"
 
+namespace synthetic_test {
+
 using namespace twill;
 
 namespace {
@@ -116,3 +118,5 @@ TEST_CASE("knobs of synthetic loops out of range are refused") {
   refused([](SyntheticLoop& k) { k.longest = 0; });
   refused([](SyntheticLoop& k) { k.pressure = -1; });
 }
+
+}  // namespace synthetic_test

@@ -22,6 +22,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace unroll_test {
+
 using namespace twill;
 
 namespace {
@@ -260,3 +262,5 @@ TEST_CASE("what cannot be unrolled is refused by name") {
   named.ops[0].id = std::string(kMaxNameBytes - 1, 'x');
   CHECK(test::refusal([&] { unrolled(named, 2); }).place() == "ops");
 }
+
+}  // namespace unroll_test

@@ -9,6 +9,8 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace verify_random_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -204,3 +206,5 @@ TEST_CASE("all that is wrong") {
   for (const std::size_t number : {1, 2, 3, 4}) CHECK(seen[number] > 50);
   CHECK(edges > 200);
 }
+
+}  // namespace verify_random_test

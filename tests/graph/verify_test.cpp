@@ -5,6 +5,8 @@
 
 #include "graph/check.hpp"
 
+namespace verify_test {
+
 using namespace twill;
 
 namespace {
@@ -327,3 +329,5 @@ TEST_CASE("an unrolling of 10^12 iterations is judged from its steady state on")
         "registers: registers of w0 at cycle 549755813889: "
         "549755813888 copies of a, 33554432 each > 2000000000000");
 }
+
+}  // namespace verify_test

@@ -9,6 +9,7 @@
 #include "graph/lower.hpp"
 #include "graph/lowering/kernel.hpp"
 #include "graph/lowering/machine.hpp"
+#include "tests/support/contains.hpp"
 
 namespace twill::test {
 
@@ -35,10 +36,6 @@ inline std::string refusal(const auto& action) {
     return error.what();
   }
   return "accepted";
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // A small machine: one unit of each of two kinds, a slot for loads and two warpgroups.

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/contains.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 namespace twill::test {
@@ -27,10 +28,6 @@ inline std::string bytes(const std::string& path) {
 
 inline void put(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// Has it said nothing on standard error? (There a build with TWILL_LOG tells what a search does.)

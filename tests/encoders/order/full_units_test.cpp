@@ -10,6 +10,8 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace full_units_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -166,3 +168,5 @@ TEST_CASE("a search that is long gets them, one that is not does without") {
   };
   CHECK(clauses(0) < clauses(3));
 }
+
+}  // namespace full_units_test

@@ -11,6 +11,8 @@
 #include "graph/index.hpp"
 #include "graph/verify.hpp"
 
+namespace overflow_test {
+
 using namespace twill;
 
 namespace {
@@ -107,3 +109,5 @@ TEST_CASE("values that are light are left out of the sums") {
   CHECK(all.back() > none.back());
   CHECK(none == sizes(problem, OrderRequest::kNone, 1));
 }
+
+}  // namespace overflow_test

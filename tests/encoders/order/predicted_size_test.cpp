@@ -13,6 +13,8 @@
 #include "graph/synthetic.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace predicted_size_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -103,3 +105,5 @@ TEST_CASE("what is too large is not begun") {
   CHECK_THROWS_AS(OrderEncoding(f, loop.problem, request, {}), Enough);
   CHECK(f.clauses() < 20'000);
 }
+
+}  // namespace predicted_size_test

@@ -9,6 +9,8 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace register_files_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -59,3 +61,5 @@ TEST_CASE("register files of slots that differ, beside enumeration") {
   CHECK(bound > 300);       // by registers
   CHECK(overflowed < 100);  // more copies than are told apart
 }
+
+}  // namespace register_files_test

@@ -15,6 +15,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/unit_propagation.hpp"
 
+namespace sequence_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -252,3 +254,5 @@ TEST_CASE("ops that need not exclude each other are no sequence") {
   problem.warps.resize(1);
   CHECK(sums() == 8);
 }
+
+}  // namespace sequence_test

@@ -21,6 +21,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace straight_line_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -415,3 +417,5 @@ TEST_CASE("SMT solvers agree with the CNF, both forms") {
     CHECK(pclose(pipe) == 0);
   }
 }
+
+}  // namespace straight_line_test

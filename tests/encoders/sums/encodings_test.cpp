@@ -19,6 +19,8 @@
 #include "tests/support/sum_check.hpp"
 #include "tests/support/unit_propagation.hpp"
 
+namespace encodings_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -490,3 +492,5 @@ TEST_CASE("the automatic choice is the documented one") {
   CHECK(diagrams > 20);
   CHECK(counters > 20);
 }
+
+}  // namespace encodings_test

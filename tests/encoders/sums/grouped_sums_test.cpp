@@ -15,6 +15,8 @@
 #include "tests/support/sum_check.hpp"
 #include "tests/support/unit_propagation.hpp"
 
+namespace grouped_sums_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -301,3 +303,5 @@ TEST_CASE("grouped terms: the same models as the plain sum wherever the groups a
   }
   CHECK(compared > 20'000);
 }
+
+}  // namespace grouped_sums_test

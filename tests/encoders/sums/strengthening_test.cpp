@@ -15,6 +15,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/unit_propagation.hpp"
 
+namespace strengthening_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -234,3 +236,5 @@ TEST_CASE("one solver, falling bounds: the smallest cover of a graph") {
     }
   }
 }
+
+}  // namespace strengthening_test

@@ -10,6 +10,8 @@
 #include "tests/support/start_bench.hpp"
 #include "tests/support/unit_propagation.hpp"
 
+namespace liveness_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -197,3 +199,5 @@ TEST_CASE("less detail never counts a copy that is not there") {
   }
   CHECK(relaxed > 60);
 }
+
+}  // namespace liveness_test

@@ -13,6 +13,8 @@
 #include "tests/support/start_bench.hpp"
 #include "tests/support/unit_propagation.hpp"
 
+namespace starts_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -499,3 +501,5 @@ TEST_CASE("residue windows: propagated exactly where the window covers") {
           }
         }
 }
+
+}  // namespace starts_test

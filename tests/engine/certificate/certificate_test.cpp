@@ -24,6 +24,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace certificate_test {
+
 using namespace twill;
 using namespace twill::test;
 namespace fs = std::filesystem;
@@ -630,3 +632,5 @@ TEST_CASE("formulas and the certificate's version change together") {
   CHECK(hash(stages) == "482ed1f25890eb8f");
   CHECK(hash(modulo) == "eb86724dd5c63b3f");
 }
+
+}  // namespace certificate_test

@@ -16,6 +16,8 @@
 #include "graph/random.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace drat_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -318,3 +320,5 @@ TEST_CASE("bytes that are no proof are refused with their place") {
     CHECK_FALSE(check_drat(flat(model), damaged, round % 2 == 0 ? text : binary).accepted);
   }
 }
+
+}  // namespace drat_test

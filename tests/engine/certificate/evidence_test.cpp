@@ -27,6 +27,8 @@
 #include "tests/support/random_pool.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace evidence_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -320,3 +322,5 @@ TEST_CASE("texts and hashes are the same whatever the parts") {
   CHECK(found == expected);
   CHECK(hash.hex() == sha256(expected));
 }
+
+}  // namespace evidence_test

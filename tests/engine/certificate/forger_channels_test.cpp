@@ -10,6 +10,8 @@
 #include "tests/support/forger.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace forger_channels_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -120,3 +122,5 @@ TEST_CASE("traffic and rates that were changed after the proof") {
   contains(said([](Problem& p) { p.channels[0].rate = {299, 100}; }), "");
   CHECK(said([](Problem& p) { p.channels[0].rate = {29, 10}; }) != "accepted");
 }
+
+}  // namespace forger_channels_test

@@ -13,6 +13,8 @@
 #include "tests/support/forger.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace forger_known_test {
+
 using namespace twill;
 using namespace twill::test;
 namespace fs = std::filesystem;
@@ -225,3 +227,5 @@ TEST_CASE("a schedule file that says more than the schedule") {
   contains(restricted("pin ld", "w0"), "option pin ld: pins are of the problem");
   contains(restricted("pin x", "w0"), "option pin x");
 }
+
+}  // namespace forger_known_test

@@ -15,6 +15,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace forger_manifests_test {
+
 using namespace twill;
 using namespace twill::test;
 namespace fs = std::filesystem;
@@ -203,3 +205,5 @@ TEST_CASE("whatever is changed in a true certificate, what is accepted is true")
   CHECK(accepted > static_cast<int>(loops / 4));
   CHECK(refused > static_cast<int>(4 * loops));
 }
+
+}  // namespace forger_manifests_test

@@ -18,6 +18,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace forger_requests_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -225,3 +227,5 @@ TEST_CASE("a refutation of a formula that leaves schedules out proves nothing") 
 #endif
   CHECK(honest > static_cast<int>(loops / 60));
 }
+
+}  // namespace forger_requests_test

@@ -18,6 +18,8 @@
 #include "tests/support/streaming.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace split_certificate_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -407,3 +409,5 @@ TEST_CASE("attention: goals, pins and operands held, with all splits certified")
   CHECK(pinned.find("no register split has a schedule with I < ") != std::string::npos);
   CHECK(pinned.find("change places") == std::string::npos);
 }
+
+}  // namespace split_certificate_test

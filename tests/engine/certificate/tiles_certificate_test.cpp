@@ -15,6 +15,8 @@
 #include "tests/support/random_tiles.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace tiles_certificate_test {
+
 using namespace twill;
 using namespace twill::test;
 namespace fs = std::filesystem;
@@ -280,3 +282,5 @@ TEST_CASE("a claim of nothing better: only what is proved, and only of none") {
     CHECK(asked_of(solution).unreadable != "");
   }
 }
+
+}  // namespace tiles_certificate_test

@@ -11,6 +11,8 @@
 #include "tests/support/run_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace certificate_cli_test {
+
 namespace fs = std::filesystem;
 using twill::test::bytes;
 using twill::test::contains;
@@ -161,3 +163,5 @@ TEST_CASE("certificates where a later layout wins, and where a search is stopped
   CHECK(stopped > 2);
   CHECK(later > 1);
 }
+
+}  // namespace certificate_cli_test

@@ -17,6 +17,8 @@
 #include "tests/support/run_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace cli_test {
+
 namespace fs = std::filesystem;
 using twill::test::bytes;
 using twill::test::contains;
@@ -778,3 +780,5 @@ TEST_CASE("mistyped names are told with the nearest right one; what cannot be wr
     CHECK(contains(lost.err, "standard output: cannot be written: No space left on device"));
   }
 }
+
+}  // namespace cli_test

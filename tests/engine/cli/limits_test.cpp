@@ -16,6 +16,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace limits_test {
+
 using twill::test::bytes;
 using twill::test::contains;
 using twill::test::kSanitized;
@@ -206,3 +208,5 @@ TEST_CASE("two runs do not write one file of rows") {
   ::close(file);
 }
 #endif
+
+}  // namespace limits_test

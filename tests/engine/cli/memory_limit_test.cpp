@@ -8,6 +8,8 @@
 #include "engine/cli/cli.hpp"
 #include "graph/threads.hpp"
 
+namespace memory_limit_test {
+
 using namespace twill;
 using namespace twill::cli;
 
@@ -39,3 +41,5 @@ TEST_CASE("what is said, is taken; 0 is none") {
     CHECK(memory_limit_of("12345", threads) == 12345);
   }
 }
+
+}  // namespace memory_limit_test

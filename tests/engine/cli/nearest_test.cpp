@@ -8,6 +8,8 @@
 
 #include "tests/support/random_loop.hpp"
 
+namespace nearest_test {
+
 using namespace twill::cli;
 using twill::test::Random;
 
@@ -107,3 +109,5 @@ TEST_CASE("words of a command line that are no command or option") {
   CHECK(said({"twill", "solve", "k", "--output"}).empty());
   CHECK(said({"twill", "solve", "--", "--outptu"}).empty());
 }
+
+}  // namespace nearest_test

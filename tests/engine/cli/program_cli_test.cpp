@@ -11,6 +11,8 @@
 #include "tests/support/run_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace program_cli_test {
+
 using twill::test::bytes;
 using twill::test::contains;
 using twill::test::put;
@@ -544,3 +546,5 @@ TEST_CASE(
   put(program, "{}");
   CHECK(run_twill("emit " + program).code == 2);
 }
+
+}  // namespace program_cli_test

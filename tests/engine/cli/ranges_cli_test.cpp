@@ -10,6 +10,8 @@
 #include "tests/support/run_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace ranges_cli_test {
+
 using twill::test::bytes;
 using twill::test::contains;
 using twill::test::is_silent;
@@ -170,3 +172,5 @@ TEST_CASE("solve with ranges: modules, register splits and chosen slots") {
     CHECK(contains(said, "accepted: nominal costs"));
   }
 }
+
+}  // namespace ranges_cli_test

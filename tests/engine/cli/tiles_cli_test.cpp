@@ -9,6 +9,8 @@
 #include "tests/support/run_program.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace tiles_cli_test {
+
 using twill::test::bytes;
 using twill::test::contains;
 using twill::test::Run;
@@ -132,3 +134,5 @@ TEST_CASE("--tiles: limits, and what is refused with its place") {
   CHECK(folder.entries() == 0);
   CHECK(run_twill(kMlp + "--tiles auto --pin h1=wg01 --layout 1x8").code == 0);
 }
+
+}  // namespace tiles_cli_test

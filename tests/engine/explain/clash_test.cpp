@@ -17,6 +17,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace clash_test {
+
 using namespace twill;
 using namespace twill::test;
 using order::Clashing;
@@ -360,3 +362,5 @@ TEST_CASE("few conflicts leave a clash that may be too large, or none") {
   }
   CHECK(unfinished);
 }
+
+}  // namespace clash_test

@@ -9,6 +9,8 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace explain_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -195,3 +197,5 @@ TEST_CASE("limits and pins") {
   pinned.stages = "paper";
   CHECK_THROWS_AS(explain_interval(example("undercount-figure-1"), 2, pinned), InputError);
 }
+
+}  // namespace explain_test

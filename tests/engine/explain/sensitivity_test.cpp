@@ -7,6 +7,8 @@
 
 #include "tests/support/random_loop.hpp"
 
+namespace sensitivity_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -88,3 +90,5 @@ TEST_CASE("what takes longer keeps the shape of its reservations and delays") {
   CHECK(shortest.ops[0].reservations[0].length == 1);
   CHECK(shortest.edges[0].delay == 1);
 }
+
+}  // namespace sensitivity_test

@@ -13,6 +13,8 @@
 #include "engine/order/cdcl.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace cdcl_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -276,3 +278,5 @@ TEST_CASE("an empty clause is needed") {
   CHECK(solver.solve() == Verdict::unsat);
   CHECK(refuted_by_needed(solver, budget) == 1);
 }
+
+}  // namespace cdcl_test

@@ -17,6 +17,8 @@
 #include "tests/support/same_answer.hpp"
 #include "tests/support/search_bench.hpp"
 
+namespace copies_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -200,3 +202,5 @@ TEST_CASE("three and four loops beside each other: the same I and L however symm
   }
   CHECK(solved > 20);
 }
+
+}  // namespace copies_test

@@ -13,6 +13,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace difference_theory_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -271,3 +273,5 @@ TEST_CASE("changes take 20 bytes each, and more than the limit has is not taken"
   CHECK(theory.least(0, kMiddle - 1) == kMiddle - 1);
   CHECK(theory.least(0, kNodes - 1) < 0);
 }
+
+}  // namespace difference_theory_test

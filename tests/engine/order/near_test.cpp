@@ -16,6 +16,8 @@
 #include "graph/verify.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace near_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -158,3 +160,5 @@ TEST_CASE("neighbourhoods: about what hinders the schedule, larger after refutat
   for (int i = 0; i < 50; ++i) one.left_open();
   CHECK(size(one.next()) == 4);
 }
+
+}  // namespace near_test

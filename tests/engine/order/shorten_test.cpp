@@ -18,6 +18,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/search_bench.hpp"
 
+namespace shorten_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -168,3 +170,5 @@ TEST_CASE("neighbourhoods of a length are about what ends last and what holds it
   }
   CHECK(last);
 }
+
+}  // namespace shorten_test

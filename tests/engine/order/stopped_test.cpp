@@ -6,6 +6,8 @@
 #include "graph/synthetic.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace stopped_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -55,3 +57,5 @@ TEST_CASE("bounds of stopped searches are none above the optimum") {
   CHECK(open > 10);
   CHECK(raised > 3);  // above arithmetic, with a refutation that a check accepts
 }
+
+}  // namespace stopped_test

@@ -23,6 +23,8 @@
 #include "graph/problem_io.hpp"
 #include "graph/verify.hpp"
 
+namespace output_test {
+
 using namespace twill;
 
 namespace {
@@ -662,3 +664,5 @@ TEST_CASE("extremes: many stages, work far longer than I, hostile names") {
   CHECK(html_page(p, solution).size() < 100'000);
   CHECK(nlohmann::json::parse(trace_events(p, solution))["traceEvents"].size() <= 60'020);
 }
+
+}  // namespace output_test

@@ -11,6 +11,8 @@
 #include "tests/support/attention_loop.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace automorphism_test {
+
 using namespace twill;
 using twill::test::attention_loop;
 
@@ -110,3 +112,5 @@ TEST_CASE("what is no exchange") {
   if (image[at(changed.from)] != changed.from || image[at(changed.to)] != changed.to)
     CHECK_FALSE(is_exchange(p, image));
 }
+
+}  // namespace automorphism_test

@@ -19,6 +19,8 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace bounds_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -324,3 +326,5 @@ TEST_CASE("length bounds in words") {
   }
   CHECK(value_of(length_bounds(p, 4), "units") == 4);
 }
+
+}  // namespace bounds_test

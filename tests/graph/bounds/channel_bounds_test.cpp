@@ -13,6 +13,8 @@
 #include "graph/wide.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace channel_bounds_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -194,3 +196,5 @@ TEST_CASE("channel bounds: sums far beyond 64 bits are exact") {
   most.channels[0].rate = {1'000, 1};
   is_least(most, kMaxInterval);
 }
+
+}  // namespace channel_bounds_test

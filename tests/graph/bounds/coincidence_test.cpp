@@ -15,6 +15,8 @@
 #include "tests/support/lowering.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace coincidence_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -199,3 +201,5 @@ TEST_CASE("an op starts with its producer or its consumer, where nothing speaks 
     CHECK(leaders(p) == Leaders{1, 1, 1, 3});
   }
 }
+
+}  // namespace coincidence_test

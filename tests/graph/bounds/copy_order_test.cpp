@@ -18,6 +18,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace copy_order_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -247,3 +249,5 @@ TEST_CASE("an optimum by copies has a certificate, and no shorter claim is accep
   CHECK(length_counted_out(problem, 80, largest(problem, 80) - 1));
   CHECK_FALSE(length_counted_out(problem, 80, solution.schedule->length));
 }
+
+}  // namespace copy_order_test

@@ -11,6 +11,8 @@
 #include "graph/bounds/difference_flow.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace difference_flow_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -140,3 +142,5 @@ TEST_CASE("least sums of differences while constraints come and go, and reasons 
   CHECK(contradictions > 20);
   CHECK(undone > 100);
 }
+
+}  // namespace difference_flow_test

@@ -17,6 +17,8 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace packing_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -139,3 +141,5 @@ TEST_CASE("the packing bound says what it adds up") {
   REQUIRE(never);
   CHECK(never->value == serial_ii(problem) + 1);
 }
+
+}  // namespace packing_test

@@ -13,6 +13,8 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace serial_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -166,3 +168,5 @@ TEST_CASE("the orders of a serial schedule lift to the problem") {
   CHECK(lifted > 700);
   CHECK(longer > 200);
 }
+
+}  // namespace serial_test

@@ -15,6 +15,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace slot_line_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -94,3 +96,5 @@ TEST_CASE("products of an iteration hide only as many waits as there are product
   CHECK(report.refusal == "");
   CHECK(report.accepted);
 }
+
+}  // namespace slot_line_test

@@ -13,6 +13,8 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace slot_shares_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -69,3 +71,5 @@ TEST_CASE("waits that no product can hide take all their cycles") {
   CHECK(report.refusal == "");
   CHECK(report.accepted);
 }
+
+}  // namespace slot_shares_test

@@ -16,6 +16,8 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace start_arcs_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -153,3 +155,5 @@ TEST_CASE("a budget has room or is spent, and what the system refuses counts as 
   CHECK_FALSE(Budget({}, 0, 0, 0).complete([] { throw Budget::Spent{}; }));
   CHECK(default_memory_limit() > resident_memory());
 }
+
+}  // namespace start_arcs_test

@@ -12,6 +12,8 @@
 #include "graph/verify.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace tighten_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -354,3 +356,5 @@ TEST_CASE(
   CHECK(better > 30);
   CHECK(nothing > 100);
 }
+
+}  // namespace tighten_test

@@ -15,6 +15,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace two_units_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -195,3 +197,5 @@ TEST_CASE("what two reads leave idle is counted, and has a certificate") {
     CHECK(report.accepted);
   }
 }
+
+}  // namespace two_units_test

@@ -16,6 +16,8 @@
 #include "tests/support/attention_loop.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace modulo_schedule_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -248,3 +250,5 @@ TEST_CASE("attention loops at raw cycles reach the larger of ResMII and RecMII")
     CHECK(valid(small, normal.initiation_interval, *normal.start));
   }
 }
+
+}  // namespace modulo_schedule_test

@@ -10,6 +10,8 @@
 
 #include "graph/emit/bank_conflicts.hpp"
 
+namespace bank_conflicts_test {
+
 using namespace twill;
 using emit::RegisterTile;
 using emit::Target;
@@ -80,3 +82,5 @@ TEST_CASE("as many bank conflicts as Triton counts") {
   CHECK(rows == 150);
   CHECK(with > 20);
 }
+
+}  // namespace bank_conflicts_test

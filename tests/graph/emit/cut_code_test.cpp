@@ -8,6 +8,8 @@
 #include "graph/index.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace cut_code_test {
+
 using namespace twill;
 using emit::CutCode;
 using emit::Iteration;
@@ -155,3 +157,5 @@ TEST_CASE("waits that stand earlier") {
   CHECK((!first.is_wait && first.index == 0));
   CHECK(last.iteration.offset == first.iteration.offset);
 }
+
+}  // namespace cut_code_test

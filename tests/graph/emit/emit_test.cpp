@@ -11,6 +11,8 @@
 #include "graph/emit/names.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace emit_test {
+
 using namespace twill;
 using emit::Iteration;
 using emit::Launch;
@@ -206,3 +208,5 @@ TEST_CASE("names are made, text is made harmless") {
   CHECK(emit::number_text(1) == "1.0");
   CHECK(emit::number_text(-1.0 / 0.0) == "float(\"-inf\")");
 }
+
+}  // namespace emit_test

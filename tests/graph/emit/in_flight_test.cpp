@@ -11,6 +11,8 @@
 #include "graph/index.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace in_flight_test {
+
 using namespace twill;
 using emit::CutCode;
 using emit::Iteration;
@@ -148,3 +150,5 @@ TEST_CASE("a wait that counts ends what it is for in every iteration, the first 
   CHECK(doubtful > 300);
   CHECK(ends > 100);
 }
+
+}  // namespace in_flight_test

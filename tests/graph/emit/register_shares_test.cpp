@@ -8,6 +8,8 @@
 
 #include "tests/support/random_loop.hpp"
 
+namespace register_shares_test {
+
 using namespace twill;
 using emit::Launch;
 using emit::Partition;
@@ -85,3 +87,5 @@ TEST_CASE("a launch of one partition has nothing to share") {
   CHECK(emit::registers_short(launch, {250}) == 10);
   CHECK(emit::shared_by_need(launch, {250}).first.registers == 240);
 }
+
+}  // namespace register_shares_test

@@ -12,6 +12,8 @@
 #include "graph/schedule_io.hpp"
 #include "tests/support/file_samples.hpp"
 
+namespace file_mutation_test {
+
 using namespace twill;
 
 namespace {
@@ -140,3 +142,5 @@ TEST_CASE("every truncation of a problem and of a schedule file is refused") {
   for (std::size_t length = 0; length + 1 < test::kScheduleText.size(); ++length)
     REQUIRE_THROWS_AS(parse_schedule(problem, test::kScheduleText.substr(0, length)), InputError);
 }
+
+}  // namespace file_mutation_test

@@ -18,6 +18,8 @@
 #include "graph/problem_io.hpp"
 #include "tests/support/file_samples.hpp"
 
+namespace file_sizes_test {
+
 using namespace twill;
 using test::refusal;
 
@@ -238,3 +240,5 @@ TEST_CASE("rows and instances: nesting, repeated keys and names with folders are
     CHECK(refusal([&] { bench::parse_instances(instance(name), "dir/list"); }).value() ==
           "\"" + name + "\"");
 }
+
+}  // namespace file_sizes_test

@@ -18,6 +18,8 @@
 #include "tests/support/file_samples.hpp"
 #include "tests/support/temporary_directory.hpp"
 
+namespace files_test {
+
 using namespace twill;
 using test::refusal;
 using test::TemporaryDirectory;
@@ -312,3 +314,5 @@ TEST_CASE("JSON: what is not JSON is refused with line and column") {
     CHECK((c.rule == not_json ? error.rule().substr(0, 10) : error.rule()) == c.rule);
   }
 }
+
+}  // namespace files_test

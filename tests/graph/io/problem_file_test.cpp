@@ -11,6 +11,8 @@
 #include "graph/problem_io.hpp"
 #include "tests/support/file_samples.hpp"
 
+namespace problem_file_test {
+
 using namespace twill;
 using test::kChannelText;
 using test::kProblemText;
@@ -743,3 +745,5 @@ TEST_CASE("check: the reported cycle is one, and not what merely hangs on it") {
   CHECK(error.place() == "/edges/3/distance");
   CHECK(error.value() == "0 around a -> b -> c -> a");
 }
+
+}  // namespace problem_file_test

@@ -5,6 +5,8 @@
 #include "tests/fuzz/mutate.hpp"
 #include "tests/fuzz/readers.hpp"
 
+namespace reader_corpus_test {
+
 using namespace twill::fuzz;
 
 TEST_CASE("every reader answers its corpus and mutations of it") {
@@ -34,3 +36,5 @@ TEST_CASE("every reader answers its corpus and mutations of it") {
     }
   }
 }
+
+}  // namespace reader_corpus_test

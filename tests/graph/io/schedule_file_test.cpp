@@ -9,6 +9,8 @@
 #include "graph/schedule_io.hpp"
 #include "tests/support/file_samples.hpp"
 
+namespace schedule_file_test {
+
 using namespace twill;
 using test::kScheduleText;
 using test::refusal;
@@ -377,3 +379,5 @@ TEST_CASE("JSON that is written while it is said is what the library writes of t
   invalid.value("\xff");
   CHECK_THROWS_AS(std::move(invalid).file_text("file"), InputError);
 }
+
+}  // namespace schedule_file_test

@@ -12,6 +12,8 @@
 #include "graph/schedule_io.hpp"
 #include "tests/support/file_samples.hpp"
 
+namespace schema_test {
+
 using namespace twill;
 using test::refusal;
 using Json = nlohmann::ordered_json;
@@ -208,3 +210,5 @@ TEST_CASE("schedule schema: the writer writes no other key than the schema's") {
   CHECK(keys(Json::parse(schedule_text(problem, solution))) ==
         keys(schema("schedule").at("properties")));
 }
+
+}  // namespace schema_test

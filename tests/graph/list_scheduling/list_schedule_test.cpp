@@ -18,6 +18,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/wild_loop.hpp"
 
+namespace list_schedule_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -235,3 +237,5 @@ TEST_CASE("orders: every op once; producers first; the tightest cycle first") {
   CHECK(std::min(order[0], order[1]) == 3);
   CHECK(std::max(order[0], order[1]) == 4);
 }
+
+}  // namespace list_schedule_test

@@ -14,6 +14,8 @@
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace partial_schedule_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -192,3 +194,5 @@ TEST_CASE("without those who are blamed a clash goes, or is the op's own") {
   CHECK(clashes > 500);
   CHECK(own > 10);
 }
+
+}  // namespace partial_schedule_test

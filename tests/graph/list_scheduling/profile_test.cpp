@@ -9,6 +9,8 @@
 
 #include "tests/support/random_loop.hpp"
 
+namespace profile_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -125,3 +127,5 @@ TEST_CASE("more steps than are looked at one by one") {
     }
   }
 }
+
+}  // namespace profile_test

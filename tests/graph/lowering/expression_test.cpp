@@ -8,6 +8,8 @@
 #include "graph/random.hpp"
 #include "graph/wide.hpp"
 
+namespace expression_test {
+
 using namespace twill;
 
 namespace {
@@ -165,3 +167,5 @@ TEST_CASE("what has no value says why") {
     CHECK_FALSE(is_parameter_name(name));
   for (const char* const name : {"a", "_", "rows_2", "T"}) CHECK(is_parameter_name(name));
 }
+
+}  // namespace expression_test

@@ -14,6 +14,8 @@
 #include "tests/support/lowering.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace fit_machine_test {
+
 using namespace twill;
 using namespace twill::test;
 using Json = nlohmann::ordered_json;
@@ -430,3 +432,5 @@ TEST_CASE("lines through points: the ends hold every point, an exact line comes 
   const FitPoint many = fit_point(1, hundred);
   CHECK((many.low == 5 && many.middle == 50.5 && many.high == 96));
 }
+
+}  // namespace fit_machine_test

@@ -13,6 +13,8 @@
 #include "graph/problem_io.hpp"
 #include "graph/tiles.hpp"
 
+namespace instantiate_test {
+
 using namespace twill;
 using Json = nlohmann::ordered_json;
 
@@ -342,3 +344,5 @@ TEST_CASE("what is refused: the place in the file, the value, the values it was 
     CHECK(contains(error.rule(), at));
   }
 }
+
+}  // namespace instantiate_test

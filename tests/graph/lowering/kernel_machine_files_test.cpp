@@ -10,6 +10,8 @@
 #include "graph/lowering/kernel.hpp"
 #include "graph/lowering/machine.hpp"
 
+namespace kernel_machine_files_test {
+
 using namespace twill;
 using Json = nlohmann::ordered_json;
 using Keys = std::set<std::string>;
@@ -465,3 +467,5 @@ TEST_CASE("a rule's terms: every measure, factors, rounding up, overflow") {
   CHECK(evaluate(rule, {{4, 4, 4}, "f32", "f8"}, 1, {"f", 0, 1}).cycles == 8);
   CHECK_THROWS_AS(evaluate(rule, {{4, 4, 4}, "f32", "f32"}, 1, {"f", 0, 1}), InputError);
 }
+
+}  // namespace kernel_machine_files_test

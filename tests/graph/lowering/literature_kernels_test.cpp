@@ -15,6 +15,8 @@
 #include "graph/lowering/kernel.hpp"
 #include "tests/support/streaming.hpp"
 
+namespace literature_kernels_test {
+
 using namespace twill;
 
 namespace {
@@ -151,3 +153,5 @@ TEST_CASE("they are settled at raw cycles") {
     CHECK(solution.schedule->initiation_interval >= work_of(problem, "TC"));
   }
 }
+
+}  // namespace literature_kernels_test

@@ -12,6 +12,8 @@
 #include "tests/support/lowering.hpp"
 #include "tests/support/streaming.hpp"
 
+namespace lower_ops_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -270,3 +272,5 @@ TEST_CASE("pins of a kernel file: on the layouts that have their slots") {
   text.replace(text.find("\"correction\""), 12, "\"load\"");
   CHECK(contains(refusal([&] { lowered(); }), "too narrow or of another latency class"));
 }
+
+}  // namespace lower_ops_test

@@ -15,6 +15,8 @@
 #include "tests/support/lowering.hpp"
 #include "tests/support/streaming.hpp"
 
+namespace lower_test {
+
 using namespace twill;
 using namespace twill::test;
 using Json = nlohmann::ordered_json;
@@ -374,3 +376,5 @@ TEST_CASE("normalised lowering hands every problem to cost normalisation") {
   options.normalize = -1;
   CHECK(contains(refusal([&] { lower_builtin("gemm", "hopper", options); }), "normalize"));
 }
+
+}  // namespace lower_test

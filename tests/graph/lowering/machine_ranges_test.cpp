@@ -9,6 +9,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace machine_ranges_test {
+
 using namespace twill;
 using namespace twill::test;
 using Json = nlohmann::ordered_json;
@@ -237,3 +239,5 @@ TEST_CASE("every place in the ranges of a machine relaxes its worst ends, chunke
   }
   CHECK(points >= 1000 / kShare);
 }
+
+}  // namespace machine_ranges_test

@@ -19,6 +19,8 @@
 #include "tests/support/attention_loop.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace normalize_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -260,3 +262,5 @@ TEST_CASE("normalised problems pass check() and keep what is zero") {
   }
   CHECK(changed > 500);
 }
+
+}  // namespace normalize_test

@@ -9,6 +9,8 @@
 #include "tests/support/lowering.hpp"
 #include "tests/support/streaming.hpp"
 
+namespace reading_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -266,3 +268,5 @@ TEST_CASE("machine files of version 2: refusals with their place") {
   CHECK(contains(kernel(R"("version": 3)", R"("version": 2)"), "reuse"));
   CHECK(contains(kernel(R"("BANK": 100)", R"("RIVER": 100)"), "has no such unit"));
 }
+
+}  // namespace reading_test

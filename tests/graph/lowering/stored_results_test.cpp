@@ -19,6 +19,8 @@
 #include "graph/program/execute.hpp"
 #include "graph/program/judge.hpp"
 
+namespace stored_results_test {
+
 using namespace twill;
 using Json = nlohmann::ordered_json;
 
@@ -159,3 +161,5 @@ TEST_CASE("what cannot be stored is refused with the reason") {
   CHECK(refusal(by_hand("hopper-fwd-sub2-m128"), {"s0_trunc_p"}).find("already") !=
         std::string::npos);
 }
+
+}  // namespace stored_results_test

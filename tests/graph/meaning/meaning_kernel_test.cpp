@@ -17,6 +17,8 @@
 #include "graph/meaning/meaning_io.hpp"
 #include "graph/problem_io.hpp"
 
+namespace meaning_kernel_test {
+
 using namespace twill;
 using Json = nlohmann::ordered_json;
 
@@ -415,3 +417,5 @@ TEST_CASE("groups, constants by a parameter, and what they say wrongly") {
   CHECK(at(k, {}).starts_with("f: /meaning/after/0/after/3/type: "));
   CHECK(at(k, {}).find("rows = 128") != std::string::npos);
 }
+
+}  // namespace meaning_kernel_test

@@ -10,6 +10,8 @@
 #include "graph/meaning/number_type.hpp"
 #include "tests/support/random_loop.hpp"
 
+namespace number_type_test {
+
 using namespace twill;
 using meaning::number_type;
 using meaning::NumberType;
@@ -128,3 +130,5 @@ TEST_CASE("f32, tf32, f64 and i32") {
   CHECK(meaning::rounded(*number_type("tf32"), 1 + 0x1p-11) == 1);
   CHECK(meaning::rounded(*number_type("i32"), 2.6) == 3);
 }
+
+}  // namespace number_type_test

@@ -12,6 +12,8 @@
 #include "graph/meaning/reference.hpp"
 #include "graph/meaning/tile_functions.hpp"
 
+namespace reference_functions_test {
+
 using namespace twill;
 using meaning::Numbers;
 using meaning::TensorTiles;
@@ -302,3 +304,5 @@ TEST_CASE("bytes without sign scale neighbours by powers of two; 255 by what is 
   CHECK(std::isnan(none.data[2]));
   CHECK(none.data[4] == 5);
 }
+
+}  // namespace reference_functions_test

@@ -15,6 +15,8 @@
 #include "graph/lowering/kernel_meaning.hpp"
 #include "graph/meaning/reference.hpp"
 
+namespace reference_test {
+
 using namespace twill;
 using meaning::Meaning;
 using meaning::Numbers;
@@ -507,3 +509,5 @@ TEST_CASE("a number that is none is wrong, but where the reference may have none
   CHECK(counts(true).second == 0);
   CHECK(unknown().second == 0);
 }
+
+}  // namespace reference_test

@@ -18,6 +18,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace nested_loop_test {
+
 using namespace twill;
 using namespace twill::test;
 
@@ -243,3 +245,5 @@ TEST_CASE("nested loops: sums over time") {
   CHECK((pieces[2].begin == 4 && pieces[2].end == 8 && pieces[2].amount == 2));
   CHECK((pieces[3].begin == 10 && pieces[3].end == 11 && pieces[3].amount == 3));
 }
+
+}  // namespace nested_loop_test

@@ -10,6 +10,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace fit_test {
+
 using namespace twill;
 using program::Block;
 using program::Fit;
@@ -120,3 +122,5 @@ TEST_CASE("order of size alone does not find every placement") {
   CHECK(program::fit({{13, 1}}, {Meet::any}, 12, 10, bases) == Fit::none);
   CHECK(program::fit(blocks, never, 12, 1, bases) == Fit::unknown);
 }
+
+}  // namespace fit_test

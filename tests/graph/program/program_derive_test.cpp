@@ -20,6 +20,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace program_derive_test {
+
 using namespace twill;
 using program::Program;
 using program::Refusal;
@@ -351,3 +353,5 @@ TEST_CASE("every feasible schedule is material: random ones that verify() accept
   MESSAGE(made << " programs");
   CHECK(made > 1000 / test::kShare);
 }
+
+}  // namespace program_derive_test

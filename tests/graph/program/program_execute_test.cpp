@@ -21,6 +21,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace program_execute_test {
+
 using namespace twill;
 using meaning::Meaning;
 using program::Course;
@@ -399,3 +401,5 @@ TEST_CASE("a fence less: the judge refuses it, and an asynchronous unit reads wh
   MESSAGE(mutants << " fences");
   CHECK(mutants > 30 / kShare);
 }
+
+}  // namespace program_execute_test

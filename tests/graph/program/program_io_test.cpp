@@ -13,6 +13,8 @@
 #include "graph/program/judge.hpp"
 #include "tests/support/file_samples.hpp"
 
+namespace program_io_test {
+
 using namespace twill;
 using program::parse_program;
 using program::program_text;
@@ -416,3 +418,5 @@ TEST_CASE("program schema: keys") {
   CHECK(file["$defs"]["read"]["properties"]["distance"]["maximum"] == kMaxDistance);
   CHECK(file["properties"]["initiation_interval"]["maximum"] == kMaxInterval);
 }
+
+}  // namespace program_io_test

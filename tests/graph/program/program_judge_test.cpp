@@ -15,6 +15,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace program_judge_test {
+
 using namespace twill;
 using program::Ending;
 using program::Program;
@@ -372,3 +374,5 @@ TEST_CASE("what is right up to the window is right beyond it") {
   CHECK(late > 0);
   CHECK(sequences > 300 / test::kShare);
 }
+
+}  // namespace program_judge_test

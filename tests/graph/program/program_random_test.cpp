@@ -17,6 +17,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace program_random_test {
+
 using namespace twill;
 using program::Program;
 
@@ -124,3 +126,5 @@ TEST_CASE("random loops, from the problem to numbers") {
   CHECK(counts["executed"] > static_cast<std::int64_t>(loops) / 3);
   CHECK(shown > mutants / 3);
 }
+
+}  // namespace program_random_test

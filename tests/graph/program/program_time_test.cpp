@@ -24,6 +24,8 @@
 #include "tests/support/random_loop.hpp"
 #include "tests/support/sanitized.hpp"
 
+namespace program_time_test {
+
 using namespace twill;
 using program::BarrierCosts;
 using program::Clock;
@@ -552,3 +554,5 @@ TEST_CASE("units that slow each other down: in the schedule's order never faster
   }
   CHECK(slower > 30);
 }
+
+}  // namespace program_time_test

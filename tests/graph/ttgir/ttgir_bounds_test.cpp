@@ -13,6 +13,8 @@
 #include "tests/support/module_difference.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_bounds_test {
+
 using namespace twill;
 using namespace twill::ttgir;
 
@@ -365,3 +367,5 @@ TEST_CASE("another bound is another number") {
   }
   CHECK(changed >= 10);
 }
+
+}  // namespace ttgir_bounds_test

@@ -11,6 +11,8 @@
 #include "tests/support/temporary_directory.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_cli_test {
+
 using twill::test::bytes;
 using twill::test::contains;
 using twill::test::put;
@@ -561,3 +563,5 @@ TEST_CASE("nest: a module's loop with its inner loop") {
   // `solve` calls its bound one.
   CHECK(contains(run_twill("solve --json --loop 0 " + gemm).err, "a lower bound of its cycles"));
 }
+
+}  // namespace ttgir_cli_test

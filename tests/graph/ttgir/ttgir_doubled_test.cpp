@@ -7,6 +7,8 @@
 #include "engine/include/twill_emit.hpp"
 #include "engine/include/twill_triton.hpp"
 
+namespace ttgir_doubled_test {
+
 using namespace twill;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("results that are used twice, forty times in a row") {
     if (is_index) CHECK_FALSE(kernel.result.why.empty());
   }
 }
+
+}  // namespace ttgir_doubled_test

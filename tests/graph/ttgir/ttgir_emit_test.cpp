@@ -21,6 +21,8 @@
 #include "tests/support/serial_schedule.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_emit_test {
+
 using namespace twill;
 using namespace twill::ttgir;
 
@@ -761,3 +763,5 @@ TEST_CASE("a shared layout without the width of its elements gets no stages") {
     CHECK(holds(error.place(), "line "));
   }
 }
+
+}  // namespace ttgir_emit_test

@@ -18,6 +18,8 @@
 #include "graph/ttgir/parser.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_forms_test {
+
 using namespace twill;
 using namespace twill::ttgir;
 
@@ -418,3 +420,5 @@ TEST_CASE("constants: every form of a number; what is none is none") {
     }
   }
 }
+
+}  // namespace ttgir_forms_test

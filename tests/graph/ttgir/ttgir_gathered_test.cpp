@@ -13,6 +13,8 @@
 #include "graph/ttgir/pointer_roots.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_gathered_test {
+
 using namespace twill;
 using namespace twill::ttgir;
 using meaning::Launch;
@@ -327,3 +329,5 @@ TEST_CASE("pointers lead to arguments through loops and branches") {
         std::set{0});
   CHECK(stored_arguments(with_pointers("    %x = tt.load %a : !tt.ptr<i32>\n")).empty());
 }
+
+}  // namespace ttgir_gathered_test

@@ -9,6 +9,8 @@
 #include "graph/ttgir/parser.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_generic_test {
+
 namespace {
 
 using namespace twill;
@@ -180,3 +182,5 @@ TEST_CASE("a module whose only loop is an scf.while says so, with its place") {
   CHECK(said.find("line 3") != std::string::npos);
   CHECK(said.find("scf.while and no scf.for") != std::string::npos);
 }
+
+}  // namespace ttgir_generic_test

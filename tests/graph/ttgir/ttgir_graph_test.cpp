@@ -12,6 +12,8 @@
 #include "graph/ttgir/profile.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_graph_test {
+
 using namespace twill;
 using namespace twill::ttgir;
 
@@ -493,3 +495,5 @@ TEST_CASE("every shipped module becomes problems on its machine") {
       CHECK(warning.find("unknown op") == std::string::npos);
   }
 }
+
+}  // namespace ttgir_graph_test

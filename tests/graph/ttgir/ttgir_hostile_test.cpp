@@ -13,6 +13,8 @@
 #include "tests/support/serial_schedule.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_hostile_test {
+
 using namespace twill;
 
 namespace {
@@ -219,3 +221,5 @@ TEST_CASE("inner loops with products: rings of loop variables, a loop without a 
   CHECK(outcome(text) == "");
   CHECK(has(outcome(loop_of("      scf.for %j = %a to %a step %a\n")), "a loop needs a body"));
 }
+
+}  // namespace ttgir_hostile_test

@@ -15,6 +15,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_largest_test {
+
 using namespace twill;
 using namespace twill::ttgir;
 using meaning::Function;
@@ -177,3 +179,5 @@ TEST_CASE("a product that adds, and a tile that is stored, as a condition of the
            }) > kSame) == (depth > 64));
   }
 }
+
+}  // namespace ttgir_largest_test

@@ -9,6 +9,8 @@
 
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_long_test {
+
 using namespace twill;
 
 namespace {
@@ -71,3 +73,5 @@ TEST_CASE("5,000 lines are read and lowered as one copy after the other") {
     CHECK(count == four[what] + (kCopies - 4) * (four[what] - three[what]));
   }
 }
+
+}  // namespace ttgir_long_test

@@ -13,6 +13,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_meaning_test {
+
 using namespace twill;
 using namespace twill::ttgir;
 
@@ -399,3 +401,5 @@ TEST_CASE("a place in the grid and arguments give the trip count that is asked f
   CHECK(meaning.kernel.incomplete.empty());
   CHECK(meaning.kernel.name == "attention_forward_causal");
 }
+
+}  // namespace ttgir_meaning_test

@@ -11,6 +11,8 @@
 #include "tests/support/serial_schedule.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_modules_test {
+
 using namespace twill;
 using namespace twill::ttgir;
 
@@ -228,3 +230,5 @@ TEST_CASE("numbers that a module states are bounded, with their line") {
                     "f32\n        tt.reduce.return %r : f32\n      }) : (!t) -> tensor<128xf32>\n"),
             "must be a dimension of its tile: from 0 to 1");
 }
+
+}  // namespace ttgir_modules_test

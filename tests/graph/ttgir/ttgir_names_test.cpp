@@ -8,6 +8,8 @@
 #include "graph/ttgir/parser.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_names_test {
+
 namespace {
 
 using namespace twill;
@@ -106,3 +108,5 @@ TEST_CASE("TTIR, which has no layouts and no number of warps, is told apart") {
   CHECK(!warned(none));
   CHECK(warned(ttir));
 }
+
+}  // namespace ttgir_names_test

@@ -12,6 +12,8 @@
 #include "graph/verify.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_nest_test {
+
 using namespace twill;
 
 namespace {
@@ -183,3 +185,5 @@ TEST_CASE("what is no nest is refused with its place") {
     erase_line(rest);
   CHECK(refusal(kept, "blackwell", 0).find("keeps from run to run") != std::string::npos);
 }
+
+}  // namespace ttgir_nest_test

@@ -15,6 +15,8 @@
 #include "tests/support/module_difference.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_numbers_test {
+
 using namespace twill;
 using namespace twill::ttgir;
 
@@ -256,3 +258,5 @@ TEST_CASE("the module's numbers: where the bound allows them an execution may be
   CHECK(all[0][0].error.data[1] == doctest::Approx(1));  // another number: a misreading shows
   CHECK(all[0][0].error.data[2] < 1e-9);
 }
+
+}  // namespace ttgir_numbers_test

@@ -9,6 +9,8 @@
 #include "graph/ttgir/type.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_parser_test {
+
 using namespace twill;
 using namespace twill::ttgir;
 
@@ -205,3 +207,5 @@ TEST_CASE("looks_like_mlir") {
   CHECK(!looks_like_mlir("{\"format\": \"twill.kernel\"}"));
   CHECK(!looks_like_mlir(""));
 }
+
+}  // namespace ttgir_parser_test

@@ -7,6 +7,8 @@
 #include "graph/bounds/bounds.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_solve_test {
+
 using namespace twill;
 
 TEST_CASE("every shipped module is solved at raw cycles") {
@@ -34,3 +36,5 @@ TEST_CASE("every shipped module is solved at raw cycles") {
     CHECK(schedules > 0);
   }
 }
+
+}  // namespace ttgir_solve_test

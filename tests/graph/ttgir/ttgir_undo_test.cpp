@@ -14,6 +14,8 @@
 #include "graph/ttgir/undo.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_undo_test {
+
 namespace {
 
 using namespace twill;
@@ -349,3 +351,5 @@ TEST_CASE("hostile modules take bounded time") {
                             "      %u = arith.addf %t, %t : tensor<64x64xf16, #l>\n";
   CHECK(refusal(small + tail, "hopper-small") == "accepted");
 }
+
+}  // namespace ttgir_undo_test

@@ -13,6 +13,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_unrolled_test {
+
 using namespace twill;
 using namespace twill::ttgir;
 
@@ -126,3 +128,5 @@ TEST_CASE("a copy that takes another iteration's tile or mask computes something
     CHECK(test::module_difference(lowered, other, *launch, 2).largest > kSame);
   }
 }
+
+}  // namespace ttgir_unrolled_test

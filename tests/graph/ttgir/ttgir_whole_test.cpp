@@ -20,6 +20,8 @@
 #include "tests/support/sanitized.hpp"
 #include "tests/support/ttgir_files.hpp"
 
+namespace ttgir_whole_test {
+
 namespace {
 
 using namespace twill;
@@ -338,3 +340,5 @@ TEST_CASE("numbers of tiles as sums") {
 }
 
 }  // namespace
+
+}  // namespace ttgir_whole_test

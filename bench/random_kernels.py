@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Triton kernels made at random (strangers/random_kernel.py), through everything that Twill does with a kernel:
+
+    VENV/bin/python bench/random_kernels.py build/release/engine/twill FROM NUMBER [-o rows.jsonl] [--keep FOLDER]
+
+Seeds FROM, FROM + 1, ...: each kernel is compiled for cuda:90 and cuda:100 up to where Triton would set stages, its program is run beside the
+module, and its kernel is written and executed on the CPU beside Triton's interpreter of the Python, as bench/stranger_kernels.py does. Exit
+code 1 where something is wrong, 77 without Triton. FOLDER keeps what is wrong, or with --keep-all everything."""
+import argparse
+import collections
+import json
+import os
+import shutil
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "strangers")]
+sys.dont_write_bytecode = True
+import stranger_kernels  # noqa: E402
+
+COUNTS = (0, 1, 2, 5)
+
+
+def made(seed, folder):
+    """The case of a seed, its text and description in the folder."""
+    import cases
+    import random_kernel
+    kernel, name = random_kernel.Kernel(seed), f"random-{seed}"
+    described = kernel.case(name)
+    os.makedirs(os.path.join(folder, "random"), exist_ok=True)
+    with open(os.path.join(folder, "random", name + ".py"), "w", encoding="utf-8") as file:
+        file.write(kernel.text)
+    with open(os.path.join(folder, "random", name + ".json"), "w", encoding="utf-8") as file:
+        json.dump(described, file)
+    return cases.Case(**described, launch=kernel.launch, counts=COUNTS)
+
+
+def main():
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("twill")
+    asked.add_argument("first", type=int, metavar="FROM")
+    asked.add_argument("number", type=int, metavar="NUMBER")
+    asked.add_argument("-o", "--output", help="rows, a JSON object a line")
+    asked.add_argument("--keep", help="folder for the kernels that are wrong")
+    asked.add_argument("--keep-all", action="store_true", help="and for all others")
+    given = asked.parse_args()
+    try:
+        import triton  # noqa: F401
+    except ImportError:
+        print("skipped: the triton package is not installed")
+        return 77
+    import loading
+    statuses, reasons, run, wrong = collections.Counter(), collections.Counter(), collections.Counter(), 0
+    with tempfile.TemporaryDirectory() as folder:
+        loading.prepare(folder)
+        for seed in range(given.first, given.first + given.number):
+            case, modules = made(seed, folder), os.path.join(folder, "modules")
+            shutil.rmtree(modules, ignore_errors=True)
+            os.makedirs(modules)
+            bad = False
+            for target in stranger_kernels.TARGETS:
+                row = stranger_kernels.row_of(os.path.abspath(given.twill), case, folder, target, modules)
+                statuses[row["status"]] += 1
+                reasons[row.get("why", "")] += 1
+                run[row.get("run", "none")] += 1
+                bad = bad or stranger_kernels.is_wrong(row)
+                print(stranger_kernels.line_of(row), flush=True)
+                if given.output:
+                    with open(given.output, "a", encoding="utf-8") as file:
+                        file.write(json.dumps(row) + "\n")
+            wrong += bad
+            if given.keep and (bad or given.keep_all):
+                os.makedirs(given.keep, exist_ok=True)
+                for path in [os.path.join(folder, "random", case.path)] + [os.path.join(modules, name) for name in os.listdir(modules)]:
+                    shutil.copy(path, given.keep)
+    print(", ".join(f"{number} {status}" for status, number in statuses.most_common()) + f"; run beside the module: {run['right']} right; {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
