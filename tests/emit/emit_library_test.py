@@ -18,13 +18,15 @@ stand_in.NAN_DROPPED = True
 
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
-                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first") for machine in BOTH] + ["half-sums-hopper"]
+                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all") for machine in BOTH] + ["half-sums-hopper"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
 # behind the other's.
 IMPLIED = {"sums-added-hopper": 1, "sums-added-blackwell": 1, "bits-changed-hopper": 1, "bits-changed-blackwell": 1, "running-most-hopper": 1,
            "running-most-blackwell": 2}
+# (What a thread copies later is there later; fences and rings as below. Not looked at one by one.)
+IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
 # (No run here is as long as their rings.)
 IMPLIED.update({f"{name}-{machine}": 1 for name in ("behind-in-two", "stats-updated") for machine in BOTH})
 off = around.off
@@ -203,6 +205,25 @@ class LastBlockFirst:
         yield same(self.y, self.x * np.float32(2))
 
 
+class AnyAndAll:
+    """any_and_all(x, i, y, z, h, steps): rows of 50, chosen; none is -1 everywhere."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.i = around.floats(random, 50, 64) * np.float32(2), random.integers(-3, 50, (n, 16)).astype(np.int32)
+        self.x[5:20] = np.abs(self.x[5:20])
+        self.y, self.z, self.h = np.full((n, 16), -7, np.int32), np.full((n, 16), -7, np.int32), np.full(50, 3, np.int32)
+
+    def arguments(self):
+        return [self.x, self.i, self.y, self.z, self.h, self.steps]
+
+    def errors(self):
+        kept = np.where(self.i[:, :, None] >= 0, self.x[self.i], np.float32(-1))
+        yield same(self.y, (kept > 1.9).any(axis=2))
+        yield same(self.z, (kept > -1.9).all(axis=2))
+        yield same(self.h, 3 + np.bincount(self.i[self.i >= 0], minlength=50))
+
+
 class LongTaps:
     """long_taps(x, w, first, y, steps): before step 0 all numbers are the first's."""
 
@@ -225,7 +246,7 @@ class LongTaps:
 
 around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded, "sums-added": SumsAdded, "counted": Counted,
                        "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
-                       "stats-updated": StatsUpdated, "last-block-first": LastBlockFirst, "long-taps": LongTaps})
+                       "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst, "long-taps": LongTaps})
 
 
 def main():

@@ -131,6 +131,30 @@ def last_block_first(x_ptr, y_ptr, columns, D: tl.constexpr):
 
 
 @triton.jit
+def either(a, b):
+    return a | b
+
+
+@triton.jit
+def both(a, b):
+    return a & b
+
+
+@triton.jit
+def any_and_all(x_ptr, i_ptr, y_ptr, z_ptr, h_ptr, steps, M: tl.constexpr, N: tl.constexpr):
+    """Of each row of a tile whether any number is large, and whether all are; rows are loaded where there is a place; what is counted at
+    the places."""
+    r, c = tl.arange(0, M), tl.arange(0, N)
+    for t in range(0, steps):
+        i = tl.load(i_ptr + t * M + r)
+        x = tl.load(x_ptr + i[:, None] * N + c[None, :], mask=i[:, None] >= 0)
+        kept = tl.where(i[:, None] >= 0, x, -1.0)
+        tl.store(y_ptr + t * M + r, tl.reduce(kept > 1.9, 1, either).to(tl.int32))
+        tl.store(z_ptr + t * M + r, tl.reduce(kept > -1.9, 1, both).to(tl.int32))
+        tl.atomic_add(h_ptr + i, 1, mask=i >= 0)
+
+
+@triton.jit
 def larger(a, b):
     return tl.maximum(a, b)
 
@@ -187,6 +211,7 @@ CASES = [  # kernel, its signature, its constants
     (half_sums, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp16:16, n=i32:16", dict(M=128, N=64, D=64)),
     (behind_in_two, "x_ptr=*fp32:16, y_ptr=*fp32:16, w_ptr=*fp32:16, columns=i32:16, scaled=i32", dict(D=256)),
     (stats_updated, "x_ptr=*fp16:16, mean_ptr=*fp32:16, rows=i32, scale=fp32, momentum=fp32", dict(D=256)),
+    (any_and_all, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, h_ptr=*i32:16, steps=i32", dict(M=16, N=64)),
     (last_block_first, "x_ptr=*fp32:16, y_ptr=*fp32:16, columns=i32", dict(D=256)),
     (running_most, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (halves, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
