@@ -24,17 +24,17 @@ enum class Function {
               ///< that is over 0; else nothing is written, and the tile has 0
   copy,       ///< the operand, in the type of the result
   transpose,  ///< of a matrix
-  product,    ///< A B of M x K and K x N; with a third operand C + A B; products exact, sums in f32;
-              ///< where the result is f16 or i32, in that
-  add,        ///< a + b
-  sub,        ///< a - b
-  mul,        ///< a b
-  div,        ///< a / b
-  mul_add,    ///< a b + c, rounded once
-  mul_sub,    ///< a b - c, rounded once
-  max,        ///< the larger of a and b
-  exp2,       ///< 2 to the power of a
-  log2,       ///< binary logarithm
+  product,  ///< A B of M x K and K x N; with a third operand C + A B; products exact, sums in f32;
+            ///< where the result is f16 or i32, in that
+  add,      ///< a + b
+  sub,      ///< a - b
+  mul,      ///< a b
+  div,      ///< a / b
+  mul_add,  ///< a b + c, rounded once
+  mul_sub,  ///< a b - c, rounded once
+  max,      ///< the larger of a and b
+  exp2,     ///< 2 to the power of a
+  log2,     ///< binary logarithm
   reciprocal,   ///< 1 / a
   select,       ///< b where a > 0, else c
   row_max,      ///< of a matrix, a vector; of a vector, a number
