@@ -5,7 +5,8 @@
 
 Seeds FROM, FROM + 1, ...: each kernel is compiled for cuda:90 and cuda:100 up to where Triton would set stages, its program is run beside the
 module, and its kernel is written and executed on the CPU beside Triton's interpreter of the Python, as bench/stranger_kernels.py does. Exit
-code 1 where something is wrong, 77 without Triton. FOLDER keeps what is wrong, or with --keep-all everything."""
+code 1 where something is wrong, 77 without Triton. With --finished Triton pipelines the module first, as in its cache; with
+--compile it compiles what is written. FOLDER keeps what is wrong, or with --keep-all everything."""
 import argparse
 import collections
 import json
@@ -36,6 +37,31 @@ def made(seed, folder):
     return cases.Case(**described, launch=kernel.launch, counts=COUNTS)
 
 
+def finished(text):
+    """What Triton makes of a module before LLVM."""
+    import twill_triton
+    from twill_triton import emitting
+    done = twill_triton.finish_apart(text)
+    if not done.ttgir:
+        raise RuntimeError(f"Triton fails behind its passes: {done.reason}")
+    return emitting.without_paths(done.ttgir)
+
+
+def compiled(path):
+    """(what ptxas says of a written kernel, for a person; whether Triton and ptxas take it)."""
+    import emit_compile_test as compiler
+    import emit_pointers_test as pointers
+    try:
+        module, made = pointers.compiled_one(path + ".py", path)
+        for trips in range(getattr(module, "DEPTH", 0)):
+            pointers.compiled_one(path + ".py", path, trips)
+        with tempfile.TemporaryDirectory() as folder:
+            registers, spills, serialised = compiler.ptxas_says(made, folder)
+    except Exception as error:  # whatever Triton raises of a text
+        return (str(error).strip().splitlines() or [type(error).__name__])[-1][:200] + " WRONG", False
+    return f"{registers} registers" + (f", {spills} bytes of spills" if spills else "") + (", serialised products" if serialised else ""), True
+
+
 def main():
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("twill")
@@ -44,6 +70,8 @@ def main():
     asked.add_argument("-o", "--output", help="rows, a JSON object a line")
     asked.add_argument("--keep", help="folder for the kernels that are wrong")
     asked.add_argument("--keep-all", action="store_true", help="and for all others")
+    asked.add_argument("--finished", action="store_true", help="modules behind all of Triton's TTGIR passes")
+    asked.add_argument("--compile", action="store_true", help="what is written, to machine code")
     given = asked.parse_args()
     try:
         import triton  # noqa: F401
@@ -60,12 +88,16 @@ def main():
             os.makedirs(modules)
             bad = False
             for target in stranger_kernels.TARGETS:
-                row = stranger_kernels.row_of(os.path.abspath(given.twill), case, folder, target, modules)
+                row = stranger_kernels.row_of(os.path.abspath(given.twill), case, folder, target, modules, finished if given.finished else None)
                 statuses[row["status"]] += 1
                 reasons[row.get("why", "")] += 1
                 run[row.get("run", "none")] += 1
                 bad = bad or stranger_kernels.is_wrong(row)
-                print(stranger_kernels.line_of(row), flush=True)
+                line = stranger_kernels.line_of(row)
+                if given.compile and row["status"] == "written":
+                    row["compiled"], taken = compiled(os.path.join(modules, f"{case.name}.{target}.ttgir"))
+                    line, bad = f"{line}; compiled: {row['compiled']}", bad or not taken
+                print(line, flush=True)
                 if given.output:
                     with open(given.output, "a", encoding="utf-8") as file:
                         file.write(json.dumps(row) + "\n")

@@ -74,7 +74,7 @@ class Kernel:
         """The index of a tile in its array; where: "in" the loop, or "before" and "behind" it (no step)."""
         spread = {axis: self.index(axis) + ("" if len(axes) == 1 else "[:, None]" if k == 0 else "[None, :]") for k, axis in enumerate(axes)}
         inside = where == "in"
-        total = f"M * {PROGRAMS}"
+        total = f"M * {self.places}"
         if axes == "MN":
             at = f"{spread['M']} * (steps * N) + {spread['N']}" if inside else f"{spread['M']} * N + {spread['N']}"
         elif axes == "MD":
@@ -98,7 +98,7 @@ class Kernel:
             return f"{self.index('N')}{'' if len(axes) == 1 else '[None, :]' if axes[1] == 'N' else '[:, None]'} < length"
         if axes and axes != "N" and self.chance(0.15):
             axis = self.random.choice([a for a in axes if a != "N"])
-            limit = {"M": f"(M * {PROGRAMS} - 5)", "D": "(D - 3)"}[axis]
+            limit = {"M": f"(M * {self.places} - 5)", "D": "(D - 3)"}[axis]
             return f"{self.index(axis)}{'' if len(axes) == 1 else '[:, None]' if axes[0] == axis else '[None, :]'} < {limit}"
         return None
 
@@ -257,7 +257,7 @@ class Kernel:
             step()
 
     # ---- what goes from iteration to iteration
-    def carried(self):
+    def carried(self, prefix):
         found = []
         for k in range(self.random.randint(1, 3)):
             axes = self.random.choice(self.axes)
@@ -274,7 +274,7 @@ class Kernel:
                 text = f"tl.zeros([{dims}], {TYPES[kind]})" if first == "0.0" or kind == "i32" else f"tl.full([{dims}], {first}, tl.float32)"
             else:
                 text = "0" if kind == "i32" else first
-            name = f"carried{k}"
+            name = f"{prefix}_{k}"
             self.line(f"{name} = {text}" + (" + 0.0" if begin and kind == "fp32" else " + 0" if begin else ""))
             found.append((form, Value(name, axes, kind, {"count": 1 << 20, "product": 2048.0}.get(form, 40.0))))
         return found
@@ -304,18 +304,33 @@ class Kernel:
             self.line(f"{value.name} = {text}")
 
     def make(self):
+        self.form = self.random.choices(["one", "from", "until", "two", "outer"], [12, 2, 2, 2, 2])[0]
+        self.places = 3 if self.form == "outer" else PROGRAMS  # blocks of rows
+        head = ["import triton", "import triton.language as tl", "", "", "@triton.jit"]
+        first = "    pid = tl.program_id(0)"
+        if self.form == "outer":
+            first, self.margin = f"    for pid in range(tl.program_id(0), {self.places}, {PROGRAMS}):", "        "
+        self.line("rows = pid * M + tl.arange(0, M)")
+        self.line("d = tl.arange(0, D)")
         for _ in range(self.random.randint(0, 2)):
-            axes = self.random.choice([axes for axes in self.axes if "N" not in axes])
-            self.load("before", axes)
+            self.load("before", self.random.choice([axes for axes in self.axes if "N" not in axes]))
         self.grow(self.random.randint(0, 2))
         if self.products and self.chance(0.6):
             self.load("before", "MD", self.random.choice(["fp16", "bf16"]))
-        carried = self.carried()
+        for k in range(2 if self.form == "two" else 1):
+            self.loop(f"carried{k}")
+        head += [f"def kernel({', '.join(self.pointers)}, steps, length, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):", first]
+        return "\n".join(head + self.lines) + "\n"
+
+    def loop(self, prefix):
+        """A loop and what stands behind it."""
+        carried, outside = self.carried(prefix), self.margin
         before = list(self.pool)
         self.pool += [value for _, value in carried]
-        by_tile = self.chance(0.5)
-        self.line(f"for start in range(0, steps * N, N):" if by_tile else "for t in range(0, steps):")
-        self.margin = "        "
+        bounds = {"from": "pid, steps", "until": "0, tl.minimum(steps, pid * 2 + 1)"}.get(self.form, "0, steps")
+        by_tile = bounds == "0, steps" and self.chance(0.5)
+        self.line("for start in range(0, steps * N, N):" if by_tile else f"for t in range({bounds}):")
+        self.margin += "    "
         if by_tile:
             self.line("t = start // N")
         self.line("c = t * N + tl.arange(0, N)")
@@ -333,13 +348,12 @@ class Kernel:
                 self.store(value, "in")
         for form, value in carried:
             self.update(form, value)
-        self.margin = "    "
+        self.margin = outside
         self.pool = before + [value for _, value in carried]
+        if "N" in "".join(self.axes):
+            self.line("c = tl.arange(0, N)")
         self.grow(self.random.randint(0, 3))
-        left = [value for _, value in carried if self.chance(0.8)] or [carried[0][1]]
-        for value in left:
-            if "N" in value.axes:
-                self.line("c = tl.arange(0, N)")
+        for value in [value for _, value in carried if self.chance(0.8)] or [carried[0][1]]:
             if value.kind == "fp32" and value.bound > LARGE:
                 value = self.new(value.name, value.axes, "fp32", value.bound)
             self.store(value, "behind")
@@ -347,10 +361,6 @@ class Kernel:
             value = self.pick()
             if value and "N" not in value.axes:
                 self.store(value, "behind")
-        head = ["import triton", "import triton.language as tl", "", "", "@triton.jit",
-                f"def kernel({', '.join(self.pointers)}, steps, length, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):",
-                "    pid = tl.program_id(0)", "    rows = pid * M + tl.arange(0, M)", "    d = tl.arange(0, D)"]
-        return "\n".join(head + self.lines) + "\n"
 
     def case(self, name):
         """As cases.Case has it."""

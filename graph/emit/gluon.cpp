@@ -170,7 +170,7 @@ class LoopPrinter {
       bodies += begins;
       text_ += part_ == 0 ? user_kernel_head(plan_, bodies) : part_head(bodies);
       if (part_ == 0) handed_buffers();
-      buffers();
+      under("# Rings: iteration k has copy k mod R.", [&] { buffers(); });
       initial();
       if (!begins.empty()) {
         line(1, "# What is carried into iteration 0, and factors, made before the slots begin.");
@@ -178,7 +178,8 @@ class LoopPrinter {
           if (product.in_kernel && !product.ended.empty()) single(product.ended, 1);
         text_ += begins;
       }
-      barriers();
+      under("# Barriers: iteration k has barrier k mod R and waits for parity (k / R) mod 2.",
+            [&] { barriers(); });
       partitions(slots);
       if (part_ + 1 < file_.plans.size()) next_loop();
       return;
@@ -197,14 +198,24 @@ class LoopPrinter {
       line(1, "batch = gl.program_id(2)");
       for (const KernelNumber& one : block_places(plan_)) line(1, one.name + " = " + one.value);
     }
-    buffers();
+    under("# Rings: iteration k has copy k mod R.", [&] { buffers(); });
     initial();
-    barriers();
+    under("# Barriers: iteration k has barrier k mod R and waits for parity (k / R) mod 2.",
+          [&] { barriers(); });
     partitions(slots);
   }
 
+  /// A comment and what it stands over, if that is something.
+  template <class Lines>
+  void under(const std::string& comment, Lines&& lines) {
+    const std::size_t begin = text_.size();
+    line(1, comment);
+    const std::size_t after = text_.size();
+    lines();
+    if (text_.size() == after) text_.resize(begin);
+  }
+
   void buffers() {
-    line(1, "# Rings: iteration k has copy k mod R.");
     for (const bool views : {false, true})
       for (int s = 0; s < static_cast<int>(p_.storages.size()); ++s) {
         const Storage& storage = p_.storages[at(s)];
@@ -392,7 +403,6 @@ class LoopPrinter {
   }
 
   void barriers() {
-    line(1, "# Barriers: iteration k has barrier k mod R and waits for parity (k / R) mod 2.");
     const auto& events = plan_.legal.program.events;
     for (std::size_t e = 0; e < events.size(); ++e)
       if (!events[e].pending) barrier(plan_.barrier[e], events[e].phases, arrivals(events[e]));
@@ -414,13 +424,19 @@ class LoopPrinter {
   }
 
   void partitions(const std::vector<SlotText>& slots) {
-    const auto call = [&](std::size_t k) {
-      std::string list;
-      const std::vector<std::string> names = used(slots[k]);
-      for (const std::string& one : names) list += (list.empty() ? "" : ", ") + one;
-      return "(" + plan_.slot_name[at(plan_.partitions[k])] + ", (" + list +
-             (names.size() == 1 ? ",))" : "))");
+    const auto name = [&](std::size_t k) { return plan_.slot_name[at(plan_.partitions[k])]; };
+    const auto list = [&](std::size_t k) {
+      std::string all;
+      for (const std::string& one : used(slots[k])) all += (all.empty() ? "" : ", ") + one;
+      return all;
     };
+    const auto call = [&](std::size_t k) {
+      return "(" + name(k) + ", (" + list(k) + (used(slots[k]).size() == 1 ? ",))" : "))");
+    };
+    if (slots.size() == 1 && plan_.idle.empty()) {  // (Triton refuses a default partition alone)
+      line(1, name(0) + "(" + list(0) + ")");
+      return;
+    }
     line(1, "gl.warp_specialize([");
     std::string warps, registers;
     for (std::size_t k = 0; k < slots.size(); ++k) {

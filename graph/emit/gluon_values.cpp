@@ -508,7 +508,8 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
         return {repeated(in[0].text, value, layout), layout, value.type};
       }
       if (in[0].type == value.type) return {converted(in[0], layout), layout, value.type};
-      return result(x(0), true);
+      // (What is written as a number has no type that could be changed.)
+      return result(in[0].type.empty() ? "gl.to_tensor(" + x(0) + ")" : x(0), true);
     }
     case Function::add: return result(x(0) + " + " + x(1));
     case Function::sub: return result(x(0) + " - " + x(1));

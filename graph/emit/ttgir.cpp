@@ -175,6 +175,8 @@ class TtgirWriter {
       case Stmt::expression:
         if (one.value.kind == Expr::call && ws::path_of(one.value.parts[0]) == "gl.warp_specialize")
           partitions(one.value);
+        else if (const TreeFunction* slot = called(one.value))
+          alone(*slot, one.value);
         else
           b_.evaluate(one.value);
         break;
@@ -391,6 +393,24 @@ class TtgirWriter {
       statements(function->body);
     }
     b_.here = outside;
+    b_.variables = before;
+  }
+
+  /// The function of the tree that an expression calls; null where it does something else.
+  const TreeFunction* called(const Expr& call) const {
+    return call.kind == Expr::call ? tree_.function(ws::path_of(call.parts[0])) : nullptr;
+  }
+
+  /// A slot without others: in the kernel itself.
+  void alone(const TreeFunction& slot, const Expr& call) {
+    if (call.parts.size() != slot.parameters.size() + 1) ws::no_text("a slot with other arguments");
+    const ws::Variables before = b_.variables;
+    ws::Variables inside;
+    for (std::size_t k = 0; k < slot.parameters.size(); ++k)
+      inside.set(slot.parameters[k], b_.evaluate(call.parts[k + 1]));
+    b_.variables = inside;
+    b_.append(Op::remark).text = slot.name;
+    statements(slot.body);
     b_.variables = before;
   }
 

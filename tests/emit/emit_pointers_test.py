@@ -393,7 +393,7 @@ def compiled_one(out, path, trips=-1):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     types, signature, attributes = parameters(path), {}, {}
-    names = {"f16": "fp16", "f32": "fp32", "bf16": "bf16", "i32": "i32"}
+    names = {"f16": "fp16", "f32": "fp32", "bf16": "bf16", "i32": "i32", "i8": "i8"}
     for k, name in enumerate(module.kernel.arg_names):
         if name == "TRIPS":
             signature[name] = "constexpr"

@@ -70,7 +70,7 @@ TEST_CASE("the enumeration knows the examples of the model") {
   const std::filesystem::path data = TWILL_TEST_DATA;
   const auto best = [&](const std::string& name, Cycle stages) {
     const Problem problem = read_problem((data / "examples" / (name + ".problem.json")).string());
-    Asked question;
+    TruthAsked question;
     question.stages = stages;
     const Truth truth = every_schedule(problem, question, 10'000'000);
     REQUIRE(truth.finished);
@@ -85,7 +85,7 @@ TEST_CASE("the enumeration knows the examples of the model") {
   CHECK(best("non-monotone", 0) == 2);
   const Problem problem = read_problem((data / "examples" / "non-monotone.problem.json").string());
   for (const Cycle ii : {1, 2, 3, 4, 5, 6}) {
-    Asked question;
+    TruthAsked question;
     question.ii = ii;
     CHECK(every_schedule(problem, question, 1'000'000).best.has_value() == (ii != 1 && ii != 3));
   }

@@ -161,7 +161,7 @@ struct Partial {
 
 class LoopRules {
  public:
-  LoopRules(const Problem& problem, const Asked& asked)
+  LoopRules(const Problem& problem, const TruthAsked& asked)
       : p_(problem), asked_(asked), loads_(find_loads(problem)) {
     for (std::size_t w = 0; w < p_.warps.size(); ++w)
       if (p_.warps[w].variable_latency) variable_ = static_cast<int>(w);
@@ -314,7 +314,7 @@ class LoopRules {
   Amount most() const { return *std::ranges::max_element(sum_); }
 
   const Problem& p_;
-  const Asked& asked_;
+  const TruthAsked& asked_;
   Loads loads_;
   int variable_ = -1;
   std::vector<std::vector<int>> slots_;
@@ -402,7 +402,7 @@ struct Unfinished {};
 
 class Enumeration {
  public:
-  Enumeration(const Problem& problem, const Asked& asked, std::int64_t most_nodes)
+  Enumeration(const Problem& problem, const TruthAsked& asked, std::int64_t most_nodes)
       : p_(problem), asked_(asked), rules_(problem, asked), most_nodes_(most_nodes) {}
 
   Truth run() {
@@ -636,7 +636,7 @@ class Enumeration {
   }
 
   const Problem& p_;
-  const Asked& asked_;
+  const TruthAsked& asked_;
   LoopRules rules_;
   std::int64_t most_nodes_, nodes_ = 0;
   Cycle ii_ = 1;
@@ -669,11 +669,11 @@ Cycle enough_interval(const Problem& problem) {
   return enough;
 }
 
-Truth every_schedule(const Problem& problem, const Asked& asked, std::int64_t most_nodes) {
+Truth every_schedule(const Problem& problem, const TruthAsked& asked, std::int64_t most_nodes) {
   return Enumeration(problem, asked, most_nodes).run();
 }
 
-std::string broken_rule(const Problem& problem, const Asked& asked, const Schedule& s) {
+std::string broken_rule(const Problem& problem, const TruthAsked& asked, const Schedule& s) {
   if (s.start.size() != problem.ops.size() || s.warp.size() != problem.ops.size()) return "shape";
   if (s.initiation_interval < 1 || (asked.ii && s.initiation_interval != *asked.ii) ||
       !problem.interval.holds(s.initiation_interval))
@@ -704,7 +704,7 @@ std::vector<std::string> all_goals(const Problem& problem, const std::vector<std
   return all;
 }
 
-std::vector<std::string> goals_asked(const Problem& problem, const Asked& asked) {
+std::vector<std::string> goals_asked(const Problem& problem, const TruthAsked& asked) {
   std::vector<std::string> names = asked.goals;
   if (asked.length_slack && std::ranges::count(names, "length") == 0) {
     const bool canonical = !names.empty() && names.back() == "canonical";
@@ -716,7 +716,7 @@ std::vector<std::string> goals_asked(const Problem& problem, const Asked& asked)
 }
 
 std::int64_t measured(const Problem& problem, const Schedule& s, const std::string& goal) {
-  const Asked nothing;
+  const TruthAsked nothing;
   return measure_of(problem, LoopRules(problem, nothing), s, goal);
 }
 

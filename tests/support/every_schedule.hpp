@@ -16,7 +16,7 @@
 namespace twill::test {
 
 /// What is asked of a problem beside the problem itself.
-struct Asked {
+struct TruthAsked {
   Cycle stages = 0;                          ///< the most; 0 = any number
   std::optional<Cycle> ii = {};              ///< only this interval
   bool handover = true;                      ///< may a result with a spill be used on another slot?
@@ -38,20 +38,20 @@ struct Truth {
 
 /// Enumerates. Exact unless it would look at more than `most_nodes` partial schedules: then what
 /// is said so far is true, and `finished` is false. For a handful of ops with small numbers.
-Truth every_schedule(const Problem& problem, const Asked& asked, std::int64_t most_nodes);
+Truth every_schedule(const Problem& problem, const TruthAsked& asked, std::int64_t most_nodes);
 
 /// Where there is a schedule at any I, there is one at most at this: see the head of the source.
 Cycle enough_interval(const Problem& problem);
 
 /// The first rule that a schedule breaks, "" = none: rows counted modulo I, starts, slots, pins and
 /// what was asked.
-std::string broken_rule(const Problem& problem, const Asked& asked, const Schedule& schedule);
+std::string broken_rule(const Problem& problem, const TruthAsked& asked, const Schedule& schedule);
 
 /// "canonical" written out as start and slot of every op.
 std::vector<std::string> all_goals(const Problem& problem, const std::vector<std::string>& names);
 
 /// The goals of a question, written out, with "length" where L has a slack and nobody named it.
-std::vector<std::string> goals_asked(const Problem& problem, const Asked& asked);
+std::vector<std::string> goals_asked(const Problem& problem, const TruthAsked& asked);
 
 /// What a goal measures in a schedule.
 std::int64_t measured(const Problem& problem, const Schedule& schedule, const std::string& goal);

@@ -29,7 +29,7 @@ inline const Op& find_op(const Problem& problem, const std::string& id) {
   return problem.ops.front();
 }
 
-inline std::string refusal(const auto& action) {
+inline std::string refusal_text(const auto& action) {
   try {
     action();
   } catch (const InputError& error) {

@@ -22,7 +22,7 @@ bool better(const Schedule& a, const Schedule& b) {
 }
 
 // The best over all splits; the problem is that of the split.
-Truth truth_of(const WildCase& wild, const Asked& question, std::int64_t most_nodes) {
+Truth truth_of(const WildCase& wild, const TruthAsked& question, std::int64_t most_nodes) {
   if (!wild.pool) return every_schedule(wild.problem, question, most_nodes);
   Truth best;
   best.finished = true;
@@ -35,7 +35,7 @@ Truth truth_of(const WildCase& wild, const Asked& question, std::int64_t most_no
       maximal = maximal && !is_split(*wild.pool, more);
     }
     if (!maximal) continue;
-    Asked only = question;
+    TruthAsked only = question;
     only.goals.clear();
     Truth truth = every_schedule(with_counts(wild.problem, *wild.pool, counts), only, most_nodes);
     best.nodes += truth.nodes;
@@ -70,7 +70,7 @@ std::optional<LeastTime> least_time(const WildCase& wild, const Truth& truth, Cy
   for (const Edge& e : wild.problem.edges) reach = std::max(reach, e.spill.value_or(0));
   Cycle apart = reach;
   for (const Edge& e : wild.problem.edges) apart = std::max({apart, e.delay + reach, e.hold});
-  Asked question = asked(wild);
+  TruthAsked question = asked(wild);
   question.goals.clear();
   for (Cycle ii = least.best->initiation_interval + 1; ii <= least.time + apart + 1; ++ii) {
     if ((iterations - 1) * ii >= least.time) break;
@@ -253,7 +253,7 @@ class Judge {
 
   std::string wrong_goals(const Problem& problem, const Solution& got,
                           const std::vector<std::string>& goals) {
-    Asked named = question_;
+    TruthAsked named = question_;
     named.goals = goals;
     const std::vector<std::string> names =
         goals.empty() ? std::vector<std::string>() : goals_asked(problem, named);
@@ -372,7 +372,7 @@ class Judge {
   // Do the two judges agree on schedules next to a good one? Many of them break a rule.
   std::string judges() {
     if (!truth_.best) return "";
-    Asked problem_alone;
+    TruthAsked problem_alone;
     Random random(static_cast<std::uint64_t>(truth_.nodes));
     for (int i = 0; i < 4; ++i) {
       Schedule s = *truth_.best;
@@ -441,13 +441,13 @@ class Judge {
       e.blocking = false;
       e.hold = 0;
     }
-    Asked question = question_;
+    TruthAsked question = question_;
     question.stages = 0;
     question.goals.clear();
     std::optional<Schedule> best;
     const Cycle last = enough_interval(wild_.problem);
     for (Cycle ii = question_.ii.value_or(1); ii <= question_.ii.value_or(last) && !best; ++ii) {
-      Asked only;
+      TruthAsked only;
       only.ii = question.ii = ii;
       const Truth modulo = every_schedule(bare, only, settings_.most_nodes);
       if (!modulo.finished) return "";
@@ -551,7 +551,7 @@ class Judge {
   const WildCase& wild_;
   const JudgeSettings& settings_;
   Tally& tally_;
-  Asked question_;
+  TruthAsked question_;
   Truth truth_;
 };
 

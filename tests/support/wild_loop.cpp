@@ -417,8 +417,8 @@ WildCase wild_case(std::uint64_t seed) {
   return Wild(seed).run();
 }
 
-Asked asked(const WildCase& wild) {
-  Asked a;
+TruthAsked asked(const WildCase& wild) {
+  TruthAsked a;
   const Options& o = wild.options;
   if (o.stages != "complete") a.stages = std::stoll(o.stages);
   a.ii = o.ii;

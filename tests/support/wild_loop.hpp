@@ -31,6 +31,6 @@ struct WildCase {
 WildCase wild_case(std::uint64_t seed);
 
 /// The question in the words of the enumeration.
-Asked asked(const WildCase& wild);
+TruthAsked asked(const WildCase& wild);
 
 }  // namespace twill::test

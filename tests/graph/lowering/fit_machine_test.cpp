@@ -136,7 +136,7 @@ bool holds(const Machine& known, const FittedMachine& fitted, const FittedCost& 
 
 std::string refused(const std::string& sample,
                     const std::string& base = builtin_machine("hopper")) {
-  return refusal([&] {
+  return refusal_text([&] {
     fit(R"({"format": "twill.measurements", "version": 1, "device": "d", "clock_mhz": 1,
             "toolkit": "t", "date": "2026-01-31", "samples": [)" +
             sample + "]}",
@@ -309,7 +309,7 @@ TEST_CASE("measurement files: what is refused") {
                               const std::string& rule) {
     Json changed = sample;
     changed[Json::json_pointer(place)] = Json::parse(value);
-    const std::string message = refusal([&] { parse_measurements(changed.dump(), "f"); });
+    const std::string message = refusal_text([&] { parse_measurements(changed.dump(), "f"); });
     CAPTURE(message);
     CHECK(contains(message, std::string("f: ") + place));
     CHECK(contains(message, rule));
@@ -358,7 +358,7 @@ TEST_CASE("measurements schema and reader know the same keys") {
                      {"date", "2026-11-23"},
                      {"samples", Json::array()}};
   const auto read = [&](const Json& file) {
-    return refusal([&] { parse_measurements(file.dump(), "f"); });
+    return refusal_text([&] { parse_measurements(file.dump(), "f"); });
   };
   const auto compare = [&](const Json& rules, const Json& file, const std::string& place) {
     CAPTURE(place);

@@ -110,7 +110,7 @@ TEST_CASE("chunked chain: arithmetic, loop-carried edges, stated delays, chains 
   CHECK(held.footprints.empty());
 
   const auto answer = [&](const std::string& list, const std::string& size) {
-    return refusal([&] { chunked(list, size); });
+    return refusal_text([&] { chunked(list, size); });
   };
   CHECK(contains(answer(R"(["r", "w"])", R"(, "count": 4)"), "must use the op before it"));
   CHECK(contains(answer(R"(["r"])", R"(, "count": 4)"), "at least two ops"));
@@ -157,15 +157,16 @@ TEST_CASE("aliases: a view holds nothing and its consumers keep the source live"
   CHECK(edge_texts(half) == wanted);
 
   const auto answer = [&](const std::string& first, const std::string& second) {
-    return refusal([&] { problem_of(first, second); });
+    return refusal_text([&] { problem_of(first, second); });
   };
   CHECK(contains(answer(R"(, "alias_of": "c")", ""), "exactly one edge to the view, found 0"));
   CHECK(contains(answer(R"(, "alias_of": "s", "registers": 3)", ""), "a view must hold nothing"));
   CHECK(contains(answer("", R"(, "alias_of": "nobody")"), "must be the id of an op"));
   const std::string timed =
       tile_op("s", "read") + "," + tile_op("v", "calc", R"(, "alias_of": "s")");
-  CHECK(contains(refusal([&] { lower_text(small_kernel(timed, edge("s", "v")), kSmallMachine); }),
-                 "a view must take no time"));
+  CHECK(contains(
+      refusal_text([&] { lower_text(small_kernel(timed, edge("s", "v")), kSmallMachine); }),
+      "a view must take no time"));
 }
 
 TEST_CASE("rules: occupancy, latency, accumulate, rounding, given costs, streaming") {
@@ -192,7 +193,7 @@ TEST_CASE("rules: occupancy, latency, accumulate, rounding, given costs, streami
   CHECK(find_op(problem, "r").cycles == 2);
 
   const auto answer = [](const std::string& op) {
-    return refusal([&] { lower_text(small_kernel(op, ""), kSmallMachine); });
+    return refusal_text([&] { lower_text(small_kernel(op, ""), kSmallMachine); });
   };
   CHECK(contains(answer(tile_op("x", "exp3")),
                  "k: /ops/0/kind: found \"exp3\": machine \"small\" has no cost rule for it; it "
@@ -263,14 +264,14 @@ TEST_CASE("pins of a kernel file: on the layouts that have their slots") {
   options.layout = "softmax-correction";
   CHECK(without == lower_builtin("blackwell-fwd-sub2-chunked", "blackwell", options)[0].problem);
   options.layout = "8+4";
-  CHECK(contains(refusal([&] { lowered(options); }),
+  CHECK(contains(refusal_text([&] { lowered(options); }),
                  "op \"s0_rescale\" is pinned to \"correction\", which it has not"));
   options = {};
   options.normalize = 300;
-  CHECK(contains(refusal([&] { lowered(options); }), "/pins/3/cycle"));
+  CHECK(contains(refusal_text([&] { lowered(options); }), "/pins/3/cycle"));
   // A load's slot takes nothing else.
   text.replace(text.find("\"correction\""), 12, "\"load\"");
-  CHECK(contains(refusal([&] { lowered(); }), "too narrow or of another latency class"));
+  CHECK(contains(refusal_text([&] { lowered(); }), "too narrow or of another latency class"));
 }
 
 }  // namespace lower_ops_test

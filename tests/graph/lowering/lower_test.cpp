@@ -161,17 +161,17 @@ TEST_CASE("layouts: in the file's order, only those that can hold the kernel") {
         WarpSlot{"correction", 4, 96 - 24, false});
 
   options.layout = "3x4";
-  CHECK(contains(refusal([&] { lower_builtin("hopper-fwd-plain", "hopper", options); }),
+  CHECK(contains(refusal_text([&] { lower_builtin("hopper-fwd-plain", "hopper", options); }),
                  "layout 3x4: op \"qk\" needs 8 warps"));
   options.layout = "nope";
-  CHECK(contains(refusal([&] { lower_builtin("gemm", "hopper", options); }),
+  CHECK(contains(refusal_text([&] { lower_builtin("gemm", "hopper", options); }),
                  "the machine has: 2x4, 3x4, 1x8, 8+4"));
   // Registers: 128 for a 128 x 128 tile on four warps, 100 - 24 left.
   options = {};
   options.layout = "2x4";
   options.set = {{"layouts.2x4.slots.wg0.registers", "96"},
                  {"layouts.2x4.slots.wg1.registers", "104"}};
-  CHECK(contains(refusal([&] { lower_builtin("hopper-fwd-sub2-m128", "hopper", options); }),
+  CHECK(contains(refusal_text([&] { lower_builtin("hopper-fwd-sub2-m128", "hopper", options); }),
                  "op \"s0_qk\" holds 128 registers per thread, the slots it may use have at most "
                  "80"));
 }
@@ -214,7 +214,7 @@ TEST_CASE("every layout of the built-in machines fits and every count is a what-
         }
         used += 128 * narrow;
         const std::string answer =
-            refusal([&] { check_register_file(*machine.register_file, more, "m", "/l"); });
+            refusal_text([&] { check_register_file(*machine.register_file, more, "m", "/l"); });
         CAPTURE(layout.name);
         CAPTURE(slot.name);
         const bool legal = used <= 65536 && slot.width >= 4 && slot.registers < 240;
@@ -232,7 +232,7 @@ TEST_CASE("every layout of the built-in machines fits and every count is a what-
 
 TEST_CASE("register file: refusals with the arithmetic") {
   const auto with = [](const std::string& slot, const std::string& registers) {
-    return refusal([&] {
+    return refusal_text([&] {
       parse_machine(builtin_machine("hopper"), "hopper",
                     {{"layouts.3x4.slots." + slot + ".registers", registers}});
     });
@@ -252,11 +252,11 @@ TEST_CASE("register file: refusals with the arithmetic") {
   for (int i = 0; i < 5; ++i) layout.slots.push_back({"s" + std::to_string(i), 1, 24, false});
   layout.slots.back().registers = 40;
   layout.slots.push_back({"big", 8, 224, false});
-  CHECK(refusal([&] { check_register_file(file, layout, "m", "/l"); }) == "accepted");
+  CHECK(refusal_text([&] { check_register_file(file, layout, "m", "/l"); }) == "accepted");
   layout.slots.back().registers = 232;  // 24 + 40 + 2 x 232 = 528 > 512
-  CHECK(contains(refusal([&] { check_register_file(file, layout, "m", "/l"); }), "= 67584 "));
+  CHECK(contains(refusal_text([&] { check_register_file(file, layout, "m", "/l"); }), "= 67584 "));
   layout.slots.back() = {"odd", 6, 24, false};
-  CHECK(contains(refusal([&] { check_register_file(file, layout, "m", "/l"); }),
+  CHECK(contains(refusal_text([&] { check_register_file(file, layout, "m", "/l"); }),
                  "a slot must be whole warpgroups of 4 warps"));
 }
 
@@ -272,7 +272,9 @@ TEST_CASE("overrides: paths, types, and what they change") {
   CHECK(other.memories[0].capacity == 0);
 
   const auto answer = [](const std::string& path, const std::string& value) {
-    return refusal([&] { parse_machine(builtin_machine("hopper"), "hopper", {{path, value}}); });
+    return refusal_text([&] {
+      parse_machine(builtin_machine("hopper"), "hopper", {{path, value}});
+    });
   };
   CHECK(contains(answer("units.FPU", "2"),
                  "hopper: --set units.FPU=2: no such value in units; known: TMA, TC, SFU"));
@@ -291,7 +293,7 @@ TEST_CASE("overrides: paths, types, and what they change") {
 
 TEST_CASE("resident data that the machine cannot hold is refused") {
   const auto answer = [](const std::string& resident) {
-    return refusal([&] {
+    return refusal_text([&] {
       lower_text(
           small_kernel(tile_op("x", "calc"), "", R"(, "resident": {"memory": )" + resident + "}"),
           kSmallMachine);
@@ -350,13 +352,14 @@ TEST_CASE("built-in names: sorted, aliases by machine, unknown ones list the kno
         "hopper-bwd-sub2");
   CHECK(kernel_on_machine("gemm", builtin_machine("hopper"), "m") == "gemm");
 
-  CHECK(contains(refusal([] { builtin_kernel("fmha-forward"); }),
+  CHECK(contains(refusal_text([] { builtin_kernel("fmha-forward"); }),
                  "name the machine, one of blackwell, blackwell-paper, hopper, hopper-paper"));
-  CHECK(contains(refusal([] { builtin_kernel("fmha-forward", "figure-1"); }), "has no such graph"));
-  CHECK(contains(refusal([] { builtin_kernel("fmha-forward", "rubin"); }), "no such machine"));
-  CHECK(contains(refusal([] { builtin_kernel("fmha"); }),
+  CHECK(contains(refusal_text([] { builtin_kernel("fmha-forward", "figure-1"); }),
+                 "has no such graph"));
+  CHECK(contains(refusal_text([] { builtin_kernel("fmha-forward", "rubin"); }), "no such machine"));
+  CHECK(contains(refusal_text([] { builtin_kernel("fmha"); }),
                  "no such kernel; built in: blackwell-backward-tiles, blackwell-bwd"));
-  CHECK(contains(refusal([] { builtin_machine("rubin"); }),
+  CHECK(contains(refusal_text([] { builtin_machine("rubin"); }),
                  "no such machine; built in: ampere, b200-latency, blackwell, blackwell-paper"));
 }
 
@@ -374,7 +377,7 @@ TEST_CASE("normalised lowering hands every problem to cost normalisation") {
     CHECK(lowered[i].normalized.front().before == 512);
   }
   options.normalize = -1;
-  CHECK(contains(refusal([&] { lower_builtin("gemm", "hopper", options); }), "normalize"));
+  CHECK(contains(refusal_text([&] { lower_builtin("gemm", "hopper", options); }), "normalize"));
 }
 
 }  // namespace lower_test

@@ -50,7 +50,7 @@ void refused(const std::string& place, const std::string& value, const std::stri
              const std::string& rule) {
   Json changed = Json::parse(kRanges);
   changed[Json::json_pointer(place)] = Json::parse(value);
-  const std::string message = refusal([&] { parse_machine(changed.dump(), "m"); });
+  const std::string message = refusal_text([&] { parse_machine(changed.dump(), "m"); });
   CAPTURE(message);
   CHECK(contains(message, "m: " + pointer + ": "));
   CHECK(contains(message, rule));
@@ -144,7 +144,7 @@ TEST_CASE("a plain number takes the place of a range, and nothing else does") {
   CHECK(fraction_text(machine.channels[0].rate) == "7/2");
   CHECK(machine_ranges(kRanges, "m", {{"spill.base.high", "6"}})[1].high.numerator == 6);
   const auto of = [](const std::string& path, const std::string& value) {
-    return refusal([&] { parse_machine(kRanges, "m", {{path, value}}); });
+    return refusal_text([&] { parse_machine(kRanges, "m", {{path, value}}); });
   };
   CHECK(contains(of("spill.base", "\"9\""), "must stay a JSON object, not become a JSON string"));
   CHECK(contains(of("spill.base", "[9, 1]"), "/spill/base: found an array of 2 values"));
@@ -171,7 +171,7 @@ TEST_CASE("ranges: what is refused") {
           "/rules/x/cycles/0/factor/low", "from 1 to");
   Json first = Json::parse(kSmallMachine);
   first["spill"]["base"] = {{"nominal", 1}, {"low", 1}, {"high", 1}};
-  CHECK(contains(refusal([&] { parse_machine(first.dump(), "m"); }),
+  CHECK(contains(refusal_text([&] { parse_machine(first.dump(), "m"); }),
                  "m: /spill/base: found an object: must be an integer"));
   Json many = Json::parse(kRanges);
   for (int k = 0; k < 1001; ++k)
@@ -180,7 +180,7 @@ TEST_CASE("ranges: what is refused") {
         {"cycles", {{{"measure", "rows"}, {"rate", {{"nominal", 1}, {"low", 1}, {"high", 1}}}}}},
         {"width", 1},
         {"result", "none"}};
-  CHECK(contains(refusal([&] { parse_machine(many.dump(), "m"); }), "at most 1000 ranges"));
+  CHECK(contains(refusal_text([&] { parse_machine(many.dump(), "m"); }), "at most 1000 ranges"));
 }
 
 TEST_CASE("a range of one number is that number") {

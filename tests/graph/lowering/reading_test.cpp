@@ -138,7 +138,7 @@ TEST_CASE("numbers at the ends of their range, and loads that share all uses") {
   const std::string slow = with(kMachine, R"("rate": [7, 2])", R"("rate": [1, 1000000000000])");
   const Lowered paper = lower(kKernel, "k", slow, "m", read_as(Reading::paper))[0];
   CHECK(paper.bandwidth[0].cycles == kMaxInterval);
-  CHECK(contains(refusal([&] { lower_text(kKernel, slow); }), "must take at most"));
+  CHECK(contains(refusal_text([&] { lower_text(kKernel, slow); }), "must take at most"));
   // 1,100 loads into one view with 1,000 readers: more edges than a problem may have.
   std::string ops, edges;
   for (int k = 0; k < 1100; ++k) {
@@ -150,7 +150,7 @@ TEST_CASE("numbers at the ends of their range, and loads that share all uses") {
     ops += "," + tile_op("x" + std::to_string(k), "work", "", "[64]");
     edges += (k == 0 ? "" : ",") + edge("v", "x" + std::to_string(k));
   }
-  CHECK(contains(refusal([&] { lower_text(small_kernel(ops, edges), kMachine); }),
+  CHECK(contains(refusal_text([&] { lower_text(small_kernel(ops, edges), kMachine); }),
                  "to each use of its buffer they must be at most 1000000"));
 }
 
@@ -247,7 +247,7 @@ TEST_CASE("normalised loops keep their channels' share of I") {
 
 TEST_CASE("machine files of version 2: refusals with their place") {
   const auto answer = [](const std::string& part, const std::string& other) {
-    return refusal([&] { lower_text(kKernel, with(kMachine, part, other)); });
+    return refusal_text([&] { lower_text(kKernel, with(kMachine, part, other)); });
   };
   CHECK(contains(answer(R"( "reading": "machine",)", ""), "required key \"reading\" is missing"));
   CHECK(contains(answer(R"("reading": "machine")", R"("reading": "mine")"), "/reading"));
@@ -262,7 +262,7 @@ TEST_CASE("machine files of version 2: refusals with their place") {
                "must name a channel of the machine: PORT, BANK, DEEP, IDLE"));
   CHECK(contains(answer(R"("version": 2)", R"("version": 1)"), "/reading"));
   const auto kernel = [](const std::string& part, const std::string& other) {
-    return refusal([&] { lower_text(with(kKernel, part, other), kMachine); });
+    return refusal_text([&] { lower_text(with(kKernel, part, other), kMachine); });
   };
   CHECK(contains(kernel(R"("reuse": 6)", R"("reuse": 0)"), "/ops/0/reuse"));
   CHECK(contains(kernel(R"("version": 3)", R"("version": 2)"), "reuse"));
