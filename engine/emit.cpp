@@ -32,8 +32,9 @@ constexpr Amount kFewRegisters = 8;
 constexpr int kScarceResident = 4;
 
 emit::EmitOptions emit_options(const meaning::UserKernel* user, const KernelOptions& kernel,
-                               bool scarce = false) {
+                               bool scarce = false, bool old = false) {
   emit::EmitOptions options;
+  if (old) options.older_copies = emit::kMostOlderCopies;
   if (scarce) options.least_resident = kScarceResident;
   options.machine = kernel.machine.empty() ? "the machine of its program" : kernel.machine;
   options.version = version();
@@ -43,8 +44,8 @@ emit::EmitOptions emit_options(const meaning::UserKernel* user, const KernelOpti
 }
 
 EmittedText text_of(const program::Program& program, const meaning::UserKernel* user,
-                    const KernelOptions& kernel, bool scarce = false) {
-  const emit::EmitOptions options = emit_options(user, kernel, scarce);
+                    const KernelOptions& kernel, bool scarce = false, bool old = false) {
+  const emit::EmitOptions options = emit_options(user, kernel, scarce, old);
   if (kernel.to == "gluon") return emit::emit_gluon(program, options);
   if (kernel.to == "ttgir-ws") return emit::emit_ttgir(program, options, kernel.for_trips);
   auto text = kernel.to == "tilelang" ? emit::emit_tilelang(program, options)
@@ -55,9 +56,10 @@ EmittedText text_of(const program::Program& program, const meaning::UserKernel* 
   return written;
 }
 
-EmittedText text_of(const MadeProgram& made, const KernelOptions& kernel, bool scarce = false) {
+EmittedText text_of(const MadeProgram& made, const KernelOptions& kernel, bool scarce = false,
+                    bool old = false) {
   return text_of(made.program, made.module_meaning ? &made.module_meaning->kernel : nullptr, kernel,
-                 scarce);
+                 scarce, old);
 }
 
 std::variant<std::string, program::Refusal> text_alone(EmittedText emitted) {
@@ -175,9 +177,16 @@ class KernelSearch {
       try_way(way);
     }
     try_for_limits();
+    // (More of them than any slot has otherwise: the last thing to try.)
+    if (const auto* no = std::get_if<program::Refusal>(&emitted_);
+        no != nullptr && no->rule == emit::kOlderCopies && first_.module_meaning) {
+      old_ = true;
+      emitted_ = text_of(first_, kernel_, scarce_ = false, old_);
+      result_.result.made = first_;
+    }
     if (for_trips_ >= 0 && !is_refused(emitted_)) {
       kernel_.for_trips = for_trips_;
-      emitted_ = text_of(*result_.result.made, kernel_, scarce_);
+      emitted_ = text_of(*result_.result.made, kernel_, scarce_, old_);
     }
     if (const auto* no = std::get_if<program::Refusal>(&emitted_)) {
       result_.result.missing = Missing::text;
@@ -319,6 +328,7 @@ class KernelSearch {
   const ProgramOptions& options_;
   std::stop_token stop_;
   bool scarce_ = false;  ///< the last schedules that are tried: kScarceResident
+  bool old_ = false;     ///< with kMostOlderCopies
   MadeProgram first_;
   std::string first_refusal_;  ///< why its text is not written; "" = it is
   EmittedText emitted_;

@@ -16,6 +16,11 @@ namespace twill::emit {
 /// Registers a thread beside its tiles that the least of the built-in kernels counts on.
 inline constexpr int kLeastResident = 12;
 
+/// Of a result in registers so many of iterations before have names: x_prev, x_prev2, ...
+inline constexpr int kMostOlderCopies = 8;
+/// The rule of a refusal for more than EmitOptions::older_copies.
+inline constexpr const char* kOlderCopies = "older copies";
+
 struct EmitOptions {
   std::string machine;  ///< its name, for the head of the file
   std::string version;  ///< Twill's
@@ -30,6 +35,8 @@ struct EmitOptions {
   /// Of a kernel file's kernel: each multiprocessor has one program, which does block after block.
   /// (A user's own function keeps the loops that it has.)
   bool persistent = false;
+  /// Of a result in registers so many of iterations before have names; at most kMostOlderCopies.
+  int older_copies = 3;
   /// Must the launch fit as Triton lays it out (limits.hpp)? Else the back end checks its own.
   bool as_triton = true;
 };

@@ -88,7 +88,9 @@ class GluonFilePrinter {
       line(0, first().constant[k] + ": gl.constexpr = gl.constexpr(" +
                   number_text(meaning.constants[k].second) + ")");
     if (file_.needs.anew) anew();
-    if (file_.needs.running_sum) add_up();
+    if (file_.needs.running_sum) scan_function("add_up", "a + b", "sums");
+    if (file_.needs.running_max) scan_function("keep_larger", "gl.maximum(a, b)", "maxima");
+    if (file_.needs.running_min) scan_function("keep_smaller", "gl.minimum(a, b)", "minima");
     for (const std::string& name : file_.needs.row_places) text_ += place_definition(name);
     if (!file_.needs.tiles.empty()) line(0, "# Register layouts of tiles.");
     for (const auto& [m, n, warps, depth] : file_.needs.tiles)
@@ -136,7 +138,9 @@ class GluonFilePrinter {
   /// The oldest Triton that has what the text uses (tests/emit/emit_compile_test.py compiles with
   /// each).
   std::string oldest() const {
-    return file_.needs.bulk_add || file_.needs.running_sum ? "3.8" : "3.7";
+    const bool scans =
+        file_.needs.running_sum || file_.needs.running_max || file_.needs.running_min;
+    return file_.needs.bulk_add || scans ? "3.8" : "3.7";
   }
 
   /// What older versions call otherwise, where the text uses it.
@@ -185,11 +189,11 @@ class GluonFilePrinter {
     line(0, "");
   }
 
-  void add_up() {
+  void scan_function(const std::string& name, const std::string& both, const std::string& what) {
     line(0, "");
     line(0, "@gluon.jit");
-    line(0, "def add_up(a, b):  # for running sums");
-    line(1, "return a + b");
+    line(0, "def " + name + "(a, b):  # for running " + what);
+    line(1, "return " + both);
     line(0, "");
     line(0, "");
   }

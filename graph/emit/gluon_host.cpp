@@ -382,6 +382,11 @@ class HostPrinter {
       case Function::running_sum:
         text = x(0) + ".cumsum(dim=" + (value.operands.size() == 2 ? "1)" : "0)");
         break;
+      case Function::running_max:
+      case Function::running_min:
+        text = x(0) + (value.function == Function::running_max ? ".cummax(dim=" : ".cummin(dim=") +
+               (value.operands.size() == 2 ? "1" : "0") + ").values";
+        break;
       case Function::lower: text = "torch.tril(" + x(0) + ")"; break;
       case Function::within: {
         std::string kept;

@@ -190,7 +190,10 @@ void SlotPrinter::product(int depth, int op, const Value& of_steps, Iteration it
                        std::to_string(256 / std::min(other, depth_of_one)) +
                        " bits are in one kernel");
   needs_.product_depth = depth_of_one;
-  if (value.type != (first == "i8" ? "i32" : "f32"))
+  // (PTX ISA, wgmma.mma_async: of f16 the sum may be of f16, too. In tensor memory such a sum has a
+  // column of 32 bits for each number, which no storage here has.)
+  const bool half = value.type == "f16" && first == "f16" && hopper();
+  if (value.type != (first == "i8" ? "i32" : "f32") && !half)
     refuse("type", "the product " + value.id + " must be f32, of integers i32");
   for (const int v : plan_.links.values[at(op)])
     if (v != plan_.links.result[at(op)] && m_.values[at(v)].type != "tf32")

@@ -72,7 +72,9 @@ int SlotPrinter::writer(int storage) const {
 std::string SlotPrinter::aged(int op, int age) const {
   if (age < 0) refuse("operand", p_.ops[at(op)].id + " is used before it is there");
   if (age == 0) return variable(op);
-  if (age > 3) refuse("op", p_.ops[at(op)].id + " has more than three older copies in registers");
+  if (age > std::min(plan_.older_copies, kMostOlderCopies))
+    refuse(kOlderCopies, p_.ops[at(op)].id + " has more than " +
+                             std::to_string(plan_.older_copies) + " older copies in registers");
   return variable(op) + (age == 1 ? "_prev" : "_prev" + std::to_string(age));
 }
 

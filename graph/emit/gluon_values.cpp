@@ -397,8 +397,8 @@ std::string ValuePrinter::begun(int value, const Expression& first) const {
   return first.text;
 }
 
-std::string ValuePrinter::running_sum(const Value& value, const Expression& of,
-                                      const Layout& layout) const {
+std::string ValuePrinter::running(const Value& value, const Expression& of,
+                                  const Layout& layout) const {
   const int warps = plan_.warps(slot_);
   if (of.layout.kind == Layout::none || of.layout.turned || of.layout != layout)
     throw Refusal{"operand", value.id + " is a running sum of what is no tile of its layout"};
@@ -407,12 +407,18 @@ std::string ValuePrinter::running_sum(const Value& value, const Expression& of,
                                      : scan_layout(value.shape[0], value.shape[1], warps);
   if (scanned.empty() || (vector && (value.shape[0] & (value.shape[0] - 1)) != 0))
     throw Refusal{"op", value.id + " is a running sum of a tile that has no layout for it"};
-  needs_.running_sum = true;
-  const std::string text = of.text + (of.type == "f32" ? "" : ".to(gl.float32)");
+  const bool most = value.function == Function::running_max;
+  const bool least = value.function == Function::running_min;
+  (most ? needs_.running_max : least ? needs_.running_min : needs_.running_sum) = true;
+  const std::string by = most ? "keep_larger" : least ? "keep_smaller" : "add_up";
+  const std::string kind = value.type == "i32" || value.type == "i8" ? "i32" : "f32";
+  const std::string text = of.text + (of.type == kind ? ""
+                                      : kind == "i32" ? ".to(gl.int32)"
+                                                      : ".to(gl.float32)");
   const std::string axis = !vector && value.operands.size() > 1 ? "1" : "0";
-  if (layout.kind == Layout::alone) return "gl.associative_scan(" + text + ", 0, add_up)";
+  if (layout.kind == Layout::alone) return "gl.associative_scan(" + text + ", 0, " + by + ")";
   return "gl.convert_layout(gl.associative_scan(gl.convert_layout(" + text + ", " + scanned +
-         "), " + axis + ", add_up), " + text_of(layout) + ")";
+         "), " + axis + ", " + by + "), " + text_of(layout) + ")";
 }
 
 std::string ValuePrinter::converted(const Expression& from, const Layout& to) const {
@@ -475,7 +481,9 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
                      meaning::is_of_integers(value.function) ||
                      (value.function == Function::copy && in[0].type == value.type) ||
                      (value.function == Function::store && in[0].type == value.type) ||
-                     meaning::gives_place(value.function) ||
+                     meaning::gives_place(value.function) || value.function == Function::bits ||
+                     ((meaning::reduces_rows(value.function) || meaning::runs(value.function)) &&
+                      (in[0].type == "i32" || in[0].type == "i8")) ||
                      (value.function == Function::within &&
                       std::all_of(value.operands.begin(), value.operands.end(),
                                   [](const Operand& one) { return one.value < 0; }));
@@ -541,7 +549,10 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     case Function::row_min:
     case Function::row_sum: {
       // Of a matrix its rows, or its columns where it is seen transposed; of a vector a number.
-      const std::string text = in[0].text + (in[0].type == "f32" ? "" : ".to(gl.float32)");
+      const std::string kind = value.type == "i32" || value.type == "i8" ? "i32" : "f32";
+      const std::string text = in[0].text + (in[0].type == kind ? ""
+                                             : kind == "i32"    ? ".to(gl.int32)"
+                                                                : ".to(gl.float32)");
       const Layout& from = in[0].layout;
       const bool matrix = from.kind == Layout::matrix;
       if (from.turned || from.kind == Layout::none)
@@ -555,12 +566,24 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
                                     : value.function == Function::row_min ? "gl.min("
                                                                           : "gl.sum(";
       const Expression reduced{std::string(with) + text + (down ? ", axis=0)" : ", axis=1)"), left,
-                               "f32"};
+                               kind};
+      if (kind == value.type) return {converted(reduced, layout), layout, value.type};
       return result(converted(reduced, layout), true);
     }
     case Function::place_of_max:
     case Function::place_of_min: return row_place(value, in[0], layout);
-    case Function::running_sum: return result(running_sum(value, in[0], layout), true);
+    case Function::running_max:
+    case Function::running_min:
+    case Function::running_sum: {
+      const std::string text = running(value, in[0], layout);
+      if (value.type == "i32") return {text, layout, value.type};
+      return result(text, true);
+    }
+    case Function::bits:
+      if (in[0].type != (value.type == "f32" ? "i32" : "f32"))
+        throw Refusal{"type", value.id + " takes the bits of " + in[0].type};
+      return {placed(value, 0, in[0], layout) + ".to(" + type + ", bitcast=True)", layout,
+              value.type};
     case Function::lower:
     case Function::causal: {
       const Layout r{Layout::of_rows, layout.rows, layout.columns};
@@ -592,6 +615,15 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
                     true);
     }
     case Function::within:
+      // (One number everywhere.)
+      if (value.operands[0] == value.operands[1] && value.operands[0].value < 0) {
+        const bool integer = value.type == "i32" || value.type == "i8";
+        const auto number = integer ? whole_text(value.operands[0]) : std::nullopt;
+        if (integer && !number)
+          throw Refusal{"op", value.id + " is one number everywhere, and no whole one"};
+        return {repeated(number.value_or(number_text(value.operands[0].number)), value, layout),
+                layout, value.type};
+      }
       return result("gl.where(" + kept(value, layout, iteration) + ", " + x(0) + ", " + x(1) + ")",
                     true);
     case Function::places: return places(value, layout, iteration);

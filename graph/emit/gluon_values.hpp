@@ -123,8 +123,8 @@ class ValuePrinter {
   Expression row_place(const meaning::Value& value, const Expression& of,
                        const Layout& layout) const;
   /// In a layout that Triton scans, and back.
-  std::string running_sum(const meaning::Value& value, const Expression& of,
-                          const Layout& layout) const;
+  std::string running(const meaning::Value& value, const Expression& of,
+                      const Layout& layout) const;
   // gluon_bounds.cpp
   struct Places {
     std::string row, column;  ///< of every element; "0" = it has none

@@ -35,6 +35,7 @@ bool SlotPrinter::read_as_factor(int op, const Value& tile) const {
 void SlotPrinter::product_by_warps(int depth, int op, const Value& value, Iteration it) {
   if (plan_.links.values[at(op)].size() != 1)
     refuse("op", "the product " + value.id + " is part of a chain");
+  if (value.type != "f32") refuse("type", "the product " + value.id + " of few rows must be f32");
   needs_.warp_products = true;
   ensure_ended(depth, op, value, it);
   const Layout layout = values_.layout_of(plan_.links.result[at(op)]);

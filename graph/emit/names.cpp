@@ -107,6 +107,8 @@ std::set<std::string> words_of_gluon_files() {
           "turn",
           "anew",
           "add_up",
+          "keep_larger",
+          "keep_smaller",
           "place_of_max",
           "place_of_max_down",
           "place_of_max_all",

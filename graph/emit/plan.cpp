@@ -174,8 +174,9 @@ class Planner {
       for (meaning::Index& one : shared_places(plan_))
         plan_.places.emplace_back(names_.make("place", "place"), std::move(one));
     for (const meaning::Value& value : m.values) {
-      std::vector<std::string> suffixes = {"_prev", "_prev2", "_prev3",
-                                           "_past", "_left",  "_left_prev"};
+      std::vector<std::string> suffixes = {"_prev", "_past", "_left", "_left_prev"};
+      for (int age = 2; age <= kMostOlderCopies; ++age)
+        suffixes.push_back("_prev" + std::to_string(age));
       if (plan_.by_elements(value.tensor)) {
         suffixes.insert(suffixes.end(), {"_down", "_across"});
         suffixes.insert(suffixes.end(), std::begin(kGathered), std::end(kGathered));
@@ -314,6 +315,7 @@ class Planner {
   std::optional<Refusal> after_loop() {
     const meaning::Meaning& m = *plan_.meaning;
     const int count = static_cast<int>(m.values.size());
+    plan_.older_copies = options_.older_copies;
     plan_.after_slot.assign(m.values.size(), -1);
     plan_.done_needed.assign(p_.slots.size() + 1, false);
     for (int v = m.after_begin; v < count; ++v) {

@@ -80,6 +80,7 @@ struct Plan {
   std::vector<int> partitions;
   /// Per store after the loop, the slot that executes it with all that it needs; else -1.
   std::vector<int> after_slot;
+  int older_copies = 0;                 ///< EmitOptions::older_copies
   std::vector<bool> done_needed;        ///< per slot: others wait for its end
   std::map<int, ExtraBuffer> resident;  ///< per value before the loop that loads a matrix
   std::map<int, ExtraBuffer> staging;   ///< per store of a matrix from registers

@@ -40,7 +40,8 @@ class Checker {
       if (value.function == Function::store && m_.in_loop(v) && value.shape.empty())
         return Refusal{"op", value.id + " moves a number: no text is written for it"};
       if (value.function == Function::within && value.operands[0].value < 0 &&
-          value.operands[1].value < 0 && value.operands[0] == value.operands[1])
+          value.operands[1].value < 0 && value.operands[0] == value.operands[1] &&
+          (!triton_ || value.shape.empty() || !value.operands[0].constant.empty()))
         return Refusal{"op", value.id + " is one number everywhere: no text is written for it yet"};
       if (value.shape.empty() &&
           !(value.function == Function::places && m_.in_loop(v) && triton_ &&
@@ -49,8 +50,14 @@ class Checker {
         return Refusal{"op", value.id +
                                  " is a number that the iteration decides: no text is written for "
                                  "it yet"};
-      if (value.function == Function::running_sum && !triton_)
+      if (meaning::runs(value.function) && !triton_)
         return Refusal{"op", value.id + " is a running sum: no text is written for it"};
+      const bool of_whole = value.type == "i32" || value.type == "i8";
+      if ((value.function == Function::bits ||
+           (of_whole && meaning::reduces_rows(value.function))) &&
+          !triton_)
+        return Refusal{"op", value.id + " computes " + std::string(name_of(value.function)) +
+                                 " of integers: no text is written for it"};
       if (value.function == Function::places && !triton_)
         return Refusal{"op", value.id + " is a tile of places: no text is written for it yet"};
       if (!meaning::bounds_of(value).empty() &&

@@ -6,6 +6,7 @@
 #include "graph/emit/element_text.hpp"
 #include "graph/emit/gluon_slot.hpp"
 #include "graph/emit/in_place.hpp"
+#include "graph/emit/stored_twice.hpp"
 #include "graph/index.hpp"
 
 namespace twill::emit {
@@ -249,10 +250,12 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
         return Refusal{"tensors", "where " + mover(meaning, t) +
                                       " finds its tiles is not made of arguments, the program's "
                                       "place and the iteration alone"};
-      if (place.adds &&
-          (place.added ? tensor.type != "f32" : tensor.shape.size() != 2 || tensor.type == "bf16"))
-        return Refusal{"op", "vectors, or tiles of bf16, are added to what is in memory (" +
-                                 tensor.name + "): not emitted yet"};
+      const bool real = tensor.type == "f32" || tensor.type == "f16" || tensor.type == "bf16";
+      if (place.adds && (place.added ? !real && tensor.type != "i32"
+                                     : tensor.shape.size() != 2 || tensor.type == "bf16"))
+        return Refusal{"op", "tiles of " + tensor.type + " are added to what is in memory (" +
+                                 tensor.name + (place.added ? "" : ", in bulk") +
+                                 "): not emitted yet"};
       // (A number lies somewhere, too.)
       if (!place.added && place.begin.size() != std::max<std::size_t>(tensor.shape.size(), 1))
         return Refusal{"tensors", tensor.name + " has tiles of another rank than its descriptor"};
@@ -280,11 +283,24 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
           meaning.tensors[at(one.parts.front())].shape != tensor.shape)
         return Refusal{"tensors", "tiles of several shapes are moved through argument " +
                                       user.parameters[at(place.parameter)].name};
+      if (output)
+        for (const meaning::LoadedNumber& number : user.loaded)
+          if (number.parameter == place.parameter)
+            return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
+                                          " is stored to, and an integer that all slots load is "
+                                          "behind it"};
       // (Those that are loaded come first.)
       for (const int other : one.parts)
-        if (output && !meaning.is_output(other) && !never_met_where(meaning, user, other, t))
+        if (output && !meaning.is_output(other) && !never_met_where(meaning, user, other, t) &&
+            !loaded_for_its_store(meaning, user, other, t))
           return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
                                         " is loaded from and stored to"};
+      for (const int other : one.parts)
+        if (output && meaning.is_output(other) && !stored_apart(meaning, user, other, t))
+          return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
+                                        " is stored to at places that may meet (" +
+                                        mover(meaning, other) + ", " + mover(meaning, t) +
+                                        "), and slots would store in any order"};
       axes.tensor_of[at(t)] = host;
       axes.part_of[at(t)] = static_cast<int>(one.parts.size());
       one.parts.push_back(t);

@@ -1,5 +1,6 @@
 #include "graph/meaning/integers.hpp"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -53,6 +54,14 @@ std::optional<std::int64_t> of_integers(Function function, std::int64_t a, std::
 double scale_of(double byte) {
   const int bits = static_cast<int>(byte) & 255;
   return bits == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, bits - 127);
+}
+
+double number_of_bits(double whole) {
+  return std::bit_cast<float>(static_cast<std::int32_t>(whole));
+}
+
+double bits_of_number(double x) {
+  return std::bit_cast<std::int32_t>(static_cast<float>(x));
 }
 
 bool compared(Function function, double a, double b) {

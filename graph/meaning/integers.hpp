@@ -19,6 +19,10 @@ std::optional<std::int64_t> of_integers(Function function, std::int64_t a, std::
 /// What a byte scales by: 2^(s - 127) of its bits without sign, NaN of 255 (e8m0 of OCP MX).
 double scale_of(double byte);
 
+/// The f32 that has the bits of an i32, and back (of an f32).
+double number_of_bits(double whole);
+double bits_of_number(double x);
+
 /// Is it so? Of a comparison (is_comparison()).
 bool compared(Function function, double a, double b);
 

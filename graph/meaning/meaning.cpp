@@ -73,6 +73,9 @@ constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"toward_zero", 1, 1, Form::elementwise},
     {"place_of_max", 1, 1, Form::other},
     {"place_of_min", 1, 1, Form::other},
+    {"running_max", 1, 2, Form::other},
+    {"running_min", 1, 2, Form::other},
+    {"bits", 1, 1, Form::elementwise},
 }};
 
 const FunctionRow& row_of(Function function) {
@@ -103,6 +106,10 @@ bool gives_place(Function function) {
 }
 bool finds_place(Function function) {
   return function == Function::largest || function == Function::smallest;
+}
+bool runs(Function function) {
+  return function == Function::running_sum || function == Function::running_max ||
+         function == Function::running_min;
 }
 bool is_comparison(Function function) {
   return function >= Function::greater && function <= Function::not_equal;

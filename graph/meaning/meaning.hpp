@@ -24,16 +24,17 @@ enum class Function {
               ///< that is over 0; else nothing is written, and the tile has 0
   copy,       ///< the operand, in the type of the result
   transpose,  ///< of a matrix
-  product,    ///< A B of M x K and K x N; with a third operand C + A B; products exact, sums in f32
-  add,        ///< a + b
-  sub,        ///< a - b
-  mul,        ///< a b
-  div,        ///< a / b
-  mul_add,    ///< a b + c, rounded once
-  mul_sub,    ///< a b - c, rounded once
-  max,        ///< the larger of a and b
-  exp2,       ///< 2 to the power of a
-  log2,       ///< binary logarithm
+  product,  ///< A B of M x K and K x N; with a third operand C + A B; products exact, sums in f32;
+            ///< where the result is f16 or i32, in that
+  add,      ///< a + b
+  sub,      ///< a - b
+  mul,      ///< a b
+  div,      ///< a / b
+  mul_add,  ///< a b + c, rounded once
+  mul_sub,  ///< a b - c, rounded once
+  max,      ///< the larger of a and b
+  exp2,     ///< 2 to the power of a
+  log2,     ///< binary logarithm
   reciprocal,   ///< 1 / a
   select,       ///< b where a > 0, else c
   row_max,      ///< of a matrix, a vector; of a vector, a number
@@ -85,8 +86,11 @@ enum class Function {
   place_of_max,  ///< of a matrix, a vector of i32: the first column where the largest of a row is;
                  ///< of a vector, a number
   place_of_min,  ///< likewise, of the smallest
+  running_max,   ///< as running_sum: the largest of those
+  running_min,   ///< the smallest of those
+  bits,          ///< of an i32 the f32 that has its bits, of an f32 the i32
 };
-inline constexpr int kFunctions = 58;
+inline constexpr int kFunctions = 61;
 
 std::string_view name_of(Function function);
 /// Least and largest number of operands, without the tensor and bounds.
@@ -101,6 +105,8 @@ bool reduces_rows(Function function);
 bool gives_place(Function function);
 /// One of a row with its place?
 bool finds_place(Function function);
+/// A sum, or the largest or smallest, of what comes before each element?
+bool runs(Function function);
 /// Is the result 1 or 0?
 bool is_comparison(Function function);
 bool has_tensor(Function function);

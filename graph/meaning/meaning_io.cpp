@@ -420,6 +420,12 @@ class MeaningReader {
         place.at("type").fail("must be the tensor's type, " + m_.tensors[at(one.tensor)].type);
     } else if (is_elementwise(one.function)) {
       of_integers(one, place, disagree);
+      if (one.function == Function::bits) {
+        const int from = one.operands[0].value;
+        const std::string_view type = from < 0 ? "" : std::string_view(m_.values[at(from)].type);
+        if ((one.type != "f32" || type != "i32") && (one.type != "i32" || type != "f32"))
+          place.at("type").fail("bits makes an i32 of an f32, or an f32 of an i32");
+      }
       one.shape = expected = broadcast(one, in, disagree);
       if (one.function == Function::copy && is_part(one.tile, expected)) expected = one.tile;
       // Two columns (beside) may be counted as one.
@@ -468,7 +474,7 @@ class MeaningReader {
             type->fail("must be the type of the operands that are multiplied");
     } else {
       const bool reduces = reduces_rows(one.function);
-      const bool sums = one.function == Function::running_sum;
+      const bool sums = runs(one.function);
       if (gives_place(one.function) && one.type != "i32")
         place.at("type").fail(std::string(name_of(one.function)) + " makes i32");
       if (in[0].size() != 2 && !((reduces || sums) && in[0].size() == 1))

@@ -133,7 +133,7 @@ class Interpreter {
       return result;
     }
     if (value.function == Function::product)
-      product(in, result, value.type != "i32");
+      product(in, result, value.type);
     else
       for (std::size_t k = 0; k < count; ++k) {
         const Near one = element(value, in, k, i);
@@ -181,13 +181,15 @@ class Interpreter {
   /// Is the result one of the operands, in a type that has all of theirs? Then nothing is rounded.
   bool is_exact(const Value& value) const {
     if (is_of_integers(value.function) || is_comparison(value.function) ||
-        gives_place(value.function))
+        gives_place(value.function) || value.function == Function::bits)
       return true;
-    constexpr Function kMoves[] = {Function::copy,    Function::store,   Function::transpose,
-                                   Function::select,  Function::max,     Function::min,
-                                   Function::row_max, Function::causal,  Function::lower,
-                                   Function::beside,  Function::within,  Function::places,
-                                   Function::largest, Function::row_min, Function::smallest};
+    if (sums_integers(value)) return true;
+    constexpr Function kMoves[] = {
+        Function::copy,        Function::store,   Function::transpose, Function::select,
+        Function::max,         Function::min,     Function::row_max,   Function::causal,
+        Function::lower,       Function::beside,  Function::within,    Function::places,
+        Function::largest,     Function::row_min, Function::smallest,  Function::running_max,
+        Function::running_min, Function::abs};
     if (std::find(std::begin(kMoves), std::end(kMoves), value.function) == std::end(kMoves))
       return false;
     const NumberType& type = *number_type(value.type);
@@ -211,6 +213,11 @@ class Interpreter {
         return false;
     }
     return true;
+  }
+
+  static bool sums_integers(const Value& value) {
+    return (value.function == Function::row_sum || value.function == Function::running_sum) &&
+           number_type(value.type)->precision == 0;
   }
 
   /// Sums of integers are exact as long as they fit.
@@ -264,16 +271,18 @@ class Interpreter {
     }
   }
 
-  /// The terms are exact (or rounded once, in f32), the sum is of f32 in any order; where nothing
-  /// is rounded, exact.
-  static void product(const std::vector<Bounded>& in, Bounded& result, bool rounds) {
+  /// The terms are exact (or rounded once, in f32), the sum is of f32, or of f16, in any order;
+  /// where nothing is rounded, exact. A Tensor Core that adds in f16 may cut off what does not fit.
+  static void product(const std::vector<Bounded>& in, Bounded& result, const std::string& type) {
+    const bool rounds = type != "i32", half = type == "f16";
+    const NumberType& adds_in = *number_type(half ? "f16" : "f32");
     const auto m = static_cast<std::size_t>(in[0].value.shape[0]);
     const auto depth = static_cast<std::size_t>(in[0].value.shape[1]);
     const auto n = static_cast<std::size_t>(in[1].value.shape[1]);
-    const double u = rounds ? number_type("f32")->unit() : 0;
+    const double u = rounds ? (half ? 2 : 1) * adds_in.unit() : 0;
     const double terms = static_cast<double>(depth + 2);
-    const double tiny = rounds ? terms * number_type("f32")->tiny() : 0;
-    const double gamma = terms * u / (1 - terms * u);
+    const double tiny = rounds ? (half ? 2 : 1) * terms * adds_in.tiny() : 0;
+    const double gamma = terms * u < 1 ? terms * u / (1 - terms * u) : kEndless;
     std::vector<double> right(in[1].value.data.size());
     for (std::size_t k = 0; k < right.size(); ++k)
       right[k] = std::abs(in[1].value.data[k]) + in[1].error.data[k];
@@ -298,8 +307,11 @@ class Interpreter {
         const double added = in.size() == 3 ? in[2].error.data[r * n + c] : 0;
         const double start = in.size() == 3 ? std::abs(in[2].value.data[r * n + c]) + added : 0;
         // (What double precision loses in the difference of two sums is far below gamma.)
-        result.error.data[r * n + c] =
-            std::max(wide[c] - sure[c], 0.0) + added + gamma * (wide[c] + start) + tiny;
+        double& e = result.error.data[r * n + c];
+        e = std::max(wide[c] - sure[c], 0.0) + added + tiny;
+        if (wide[c] + start > 0) e += gamma * (wide[c] + start);
+        // (A sum on the way may leave f16.)
+        if (half && !(wide[c] + start <= adds_in.largest)) e = kEndless;
       }
     }
   }
@@ -362,7 +374,13 @@ class Interpreter {
       }
       case Function::row_max:
       case Function::row_min:
-      case Function::row_sum: return reduced(value.function, in[0], k);
+      case Function::row_sum:
+        if (sums_integers(value)) {
+          const auto n = static_cast<std::size_t>(in[0].value.shape.back());
+          return added_up(value, in[0], k * n, 1, n);
+        }
+        return reduced(value.function, in[0], k);
+      case Function::bits: return of_bits(value, x(0));
       case Function::scaled: {
         const std::size_t wide = columns / static_cast<std::size_t>(in[1].value.shape[1]);
         const Near scale = pick(in[1], k / wide);
@@ -373,6 +391,8 @@ class Interpreter {
       case Function::place_of_min: return largest(in[0], k, true, -1);
       case Function::largest: return largest(in[0], row, column == 1, 1);
       case Function::smallest: return largest(in[0], row, column == 1, -1);
+      case Function::running_max:
+      case Function::running_min:
       case Function::running_sum: return summed_to(value, in[0], row, column);
       case Function::lower:
         if (column <= row) return x(0);
@@ -508,16 +528,62 @@ class Interpreter {
     const std::size_t width = vector ? 1 : static_cast<std::size_t>(in.value.shape[1]);
     const std::size_t last = of_columns ? column : row, step = of_columns ? 1 : width;
     const std::size_t first = of_columns ? row * width : (vector ? 0 : column);
+    if (sums_integers(value)) return added_up(value, in, first, step, last + 1);
     Near all = pick(in, first);
     double size = all.size();
     for (std::size_t k = 1; k <= last; ++k) {
       const Near next = pick(in, first + k * step);
+      if (value.function == Function::running_max) {
+        all = larger(all, next);
+        continue;
+      }
+      if (value.function == Function::running_min) {
+        all = negative(larger(negative(all), negative(next)));
+        continue;
+      }
       all = sum(all, next);
       size += next.size();
     }
+    if (value.function != Function::running_sum) return all;
     const double u = number_type("f32")->unit(), terms = static_cast<double>(last + 1);
     all.e += terms * u / (1 - terms * u) * size;
     return all;
+  }
+
+  /// `count` integers, `step` apart, modulo 2 to the power of their bits.
+  static Near added_up(const Value& value, const Bounded& in, std::size_t first, std::size_t step,
+                       std::size_t count) {
+    std::int64_t all = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const Near next = pick(in, first + k * step);
+      if (next.e > 0 || std::isnan(next.x)) return {0, kEndless};
+      all = wrapped(all + static_cast<std::int64_t>(next.x), 8 * number_type(value.type)->bytes);
+    }
+    return {static_cast<double>(all), 0};
+  }
+
+  /// Nothing is known of bits that an error may change. A 0 that has been computed may have either
+  /// sign.
+  Near of_bits(const Value& value, const Near& a) const {
+    if (a.e > 0 || std::isnan(a.x)) return {0, kEndless};
+    if (value.type == "f32") {
+      const double x = number_of_bits(a.x);
+      return {x, std::isnan(x) ? kEndless : 0};
+    }
+    if (a.x == 0 && !sign_of_zero_known(value.operands[0].value)) return {0, kEndless};
+    return {bits_of_number(a.x), 0};
+  }
+  bool sign_of_zero_known(int v) const {
+    constexpr int kMostSteps = 1000;
+    for (int step = 0; v >= 0 && step < kMostSteps; ++step) {
+      const Value& value = m_.values[at(v)];
+      if (value.function == Function::load || value.function == Function::bits ||
+          value.function == Function::abs)
+        return true;
+      if (value.function != Function::copy || number_type(value.type)->precision == 0) return false;
+      v = value.operands[0].value;
+    }
+    return false;
   }
 
   static Near reduced(Function function, const Bounded& in, std::size_t row) {

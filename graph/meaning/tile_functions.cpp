@@ -1,5 +1,6 @@
 #include "graph/meaning/tile_functions.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -25,12 +26,15 @@ Numbers rounded_product(const Value& value, std::span<const Numbers> in) {
   Numbers result{value.shape, std::vector<double>(m * n, 0.0)};
   const std::vector<float> right(b.data.begin(), b.data.end());
   std::vector<float> row(n);
+  const bool half = value.type == "f16";  // it adds in that
   for (std::size_t r = 0; r < m; ++r) {
     for (std::size_t c = 0; c < n; ++c)
       row[c] = in.size() == 3 ? static_cast<float>(in[2].data[r * n + c]) : 0.0F;
     for (std::size_t k = 0; k < depth; ++k) {
       const auto left = static_cast<float>(a.data[r * depth + k]);
       for (std::size_t c = 0; c < n; ++c) row[c] += left * right[k * n + c];
+      if (half)
+        for (float& x : row) x = static_cast<float>(rounded(*number_type("f16"), x));
     }
     for (std::size_t c = 0; c < n; ++c) result.data[r * n + c] = row[c];
   }
@@ -68,6 +72,25 @@ Numbers reduced_rows(const Value& value, const Numbers& in) {
   return result;
 }
 
+/// Of integers: modulo 2 to the power of their bits.
+Numbers reduced_whole_rows(const Value& value, const Numbers& in) {
+  const std::size_t n = extent(in, in.shape.size() - 1);
+  const int bits = 8 * number_type(value.type)->bytes;
+  Numbers result{value.shape, {}};
+  for (std::size_t row = 0; row < in.data.size(); row += n) {
+    auto all = static_cast<std::int64_t>(in.data[row]);
+    for (std::size_t c = 1; c < n; ++c) {
+      const auto next = static_cast<std::int64_t>(in.data[row + c]);
+      if (value.function == Function::row_sum)
+        all = wrapped(all + next, bits);
+      else
+        all = value.function == Function::row_max ? std::max(all, next) : std::min(all, next);
+    }
+    result.data.push_back(static_cast<double>(all));
+  }
+  return result;
+}
+
 /// Of each row its largest (or smallest) number and the first column where that is, or that alone.
 Numbers extreme_of_rows(const Value& value, const Numbers& in) {
   const bool least =
@@ -96,15 +119,25 @@ Numbers scaled_rows(const Value& value, const Numbers& in, const Numbers& scales
   return result;
 }
 
-Numbers running_sums(const Value& value, const Numbers& in) {
+Numbers running(const Value& value, const Numbers& in) {
   const bool of_columns = value.operands.size() == 2;
+  const bool whole = number_type(value.type)->precision == 0;
   const std::size_t width = in.shape.size() == 1 ? 1 : extent(in, 1);
   Numbers result = in;
   for (std::size_t k = 0; k < in.data.size(); ++k) {
     const bool first = of_columns ? k % width == 0 : k < width;
     if (first) continue;
-    const double before = result.data[k - (of_columns ? 1 : width)];
-    result.data[k] = static_cast<float>(before) + static_cast<float>(in.data[k]);
+    const double before = result.data[k - (of_columns ? 1 : width)], next = in.data[k];
+    if (value.function == Function::running_sum && whole) {
+      result.data[k] = static_cast<double>(
+          wrapped(static_cast<std::int64_t>(before) + static_cast<std::int64_t>(next),
+                  8 * number_type(value.type)->bytes));
+    } else if (value.function == Function::running_sum) {
+      result.data[k] = static_cast<float>(before) + static_cast<float>(next);
+    } else {  // (a NaN stays: nothing is larger or smaller)
+      const bool further = value.function == Function::running_max ? next > before : next < before;
+      result.data[k] = further || std::isnan(next) ? next : before;
+    }
   }
   return result;
 }
@@ -161,6 +194,7 @@ double element(const Value& value, const double* x, std::size_t operands) {
     case Function::floor: return std::floor(x[0]);
     case Function::ceil: return std::ceil(x[0]);
     case Function::toward_zero: return std::trunc(x[0]);
+    case Function::bits: return value.type == "f32" ? number_of_bits(x[0]) : bits_of_number(x[0]);
     default: std::abort();  // is_elementwise() has no others
   }
 }
@@ -286,8 +320,13 @@ Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int
       break;
     case Function::row_max:
     case Function::row_min:
-    case Function::row_sum: result = reduced_rows(value, operands[0]); break;
-    case Function::running_sum: result = running_sums(value, operands[0]); break;
+    case Function::row_sum:
+      result = number_type(value.type)->precision == 0 ? reduced_whole_rows(value, operands[0])
+                                                       : reduced_rows(value, operands[0]);
+      break;
+    case Function::running_max:
+    case Function::running_min:
+    case Function::running_sum: result = running(value, operands[0]); break;
     case Function::lower:
     case Function::causal: result = masked(value, operands[0], i); break;
     case Function::transpose: result = turned(operands[0]); break;

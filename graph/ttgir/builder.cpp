@@ -8,6 +8,7 @@
 #include "graph/error.hpp"
 #include "graph/ttgir/index_ops.hpp"
 #include "graph/ttgir/scheduled.hpp"
+#include "graph/ttgir/warp_counts.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -184,6 +185,7 @@ LoopKernel lower_loop(const Module& module, const Machine& machine, const LoopOp
                        "a nest is an scf.for directly in an scf.for: --loop chooses the outer one");
     chosen = static_cast<std::size_t>(around - loops.begin());
   }
+  check_warp_counts(module, loops[chosen].op);
   const bool annotated = refuse_scheduled(module, loops[chosen].op);
   check_reductions(module, loops[chosen].op);
   LoopKernel result = lower_one_loop(module, machine, options, loops[chosen].op, 0);

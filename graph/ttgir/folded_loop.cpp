@@ -2,13 +2,13 @@
 #include "graph/ttgir/folded_loop.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <variant>
 
 #include "graph/index.hpp"
 #include "graph/ttgir/other_warps.hpp"
 #include "graph/ttgir/peeled.hpp"
 #include "graph/ttgir/successors.hpp"
+#include "graph/ttgir/warp_counts.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -255,35 +255,7 @@ void FoldedLoop::read_warps() {
   for (int op = first_loop(); op != kNone; op = m_.parent(op))
     if (m_.op(op).name == "ttg.warp_specialize") specialised_ = op;
   if (specialised_ == kNone) return;
-  const auto number = [](std::string_view text) {
-    int value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-  };
-  warps_ = {number(m_.inherited(specialised_, "ttg.num-warps").first)};  // the default region's
-  const Operation& around = m_.op(specialised_);
-  if (around.generic) {  // array<i32: 4, 1>
-    std::string_view list = m_.attribute(around, "partitionNumWarps");
-    for (std::size_t at = list.find_first_of(":,"); at != std::string_view::npos;
-         at = list.find(',')) {
-      list.remove_prefix(std::min(list.find_first_not_of(" \t\r\n", at + 1), list.size()));
-      warps_.push_back(number(list));
-    }
-    return;
-  }
-  constexpr std::string_view kWarps = "num_warps(";
-  for (std::size_t r = 1; r < around.regions.size(); ++r) {
-    // Between the region before and this one's end, outside of comments.
-    const auto& before = m_.regions[static_cast<std::size_t>(around.regions[r - 1])];
-    const auto& region = m_.regions[static_cast<std::size_t>(around.regions[r])];
-    std::string_view header =
-        std::string_view(*m_.text).substr(before.end, region.end - before.end);
-    while (!header.empty() && !header.starts_with(kWarps))
-      header.remove_prefix(
-          std::min(header.starts_with("//") ? header.find('\n') : std::size_t{1}, header.size()));
-    if (!header.empty()) header.remove_prefix(kWarps.size());
-    warps_.push_back(number(header));
-  }
+  warps_ = region_warps(m_, specialised_);
 }
 
 std::string FoldedLoop::on_module_warps(const std::string& text, int execution) const {

@@ -218,12 +218,33 @@ void Interpreter::branch(int op) {
       none.real.assign(static_cast<std::size_t>(count(none.shape)), 0.0);
       note(skipped, none);
     }
+  bool looped = false;
+  for (int around = op; around != kNone; around = m_.parent(around))
+    looped = looped || around == loop_;
+  if (!looped && other < o.regions.size()) note_skipped(block_of(op, other));
   if (region >= o.regions.size()) return;
   const int body = block_of(op, region);
   block(body);
   if (o.results.empty()) return;
   std::vector<Held> all = yielded(body);
   for (std::size_t k = 0; k < o.results.size(); ++k) made(op, std::move(all.at(k)), k);
+}
+
+/// What a branch outside the loop does not load or store is noted as 0, too.
+void Interpreter::note_skipped(int index) {
+  for (const int op : m_.block(index).ops) {
+    const Operation& o = m_.op(op);
+    if (o.name == "scf.if")
+      for (std::size_t r = 0; r < o.regions.size(); ++r) note_skipped(block_of(op, r));
+    if ((o.name != "tt.store" && o.name != "tt.load") || o.operands.empty()) continue;
+    const bool loads = o.name == "tt.load";
+    const int tile = loads ? o.results.at(0) : o.operands.at(1);
+    Held none;
+    none.shape = type(op, tile).shape;
+    none.real.assign(static_cast<std::size_t>(count(none.shape)), 0.0);
+    note(op, none);
+    if (o.operands.size() > (loads ? 1U : 2U)) out_.brought[op].push_back({none.shape, none.real});
+  }
 }
 
 /// The number that an element of memory has.

@@ -166,6 +166,40 @@ void Interpreter::constant(int op) {
   set(op, std::move(held));
 }
 
+/// The same bytes as another type.
+void Interpreter::bits(int op) {
+  const Operation& o = m_.op(op);
+  const Type &from = type(op, o.operands.at(0)), &to = type(op, o.results.at(0));
+  Held held = operand(op, 0);
+  if (held.base >= 0 || from.element == to.element) return set(op, std::move(held));
+  constexpr int kMostBytes = 8;
+  const int bytes = from.bits / 8;
+  const auto* real_from = is_integer(from) ? nullptr : meaning::number_type(from.number());
+  const auto* real_to = is_integer(to) ? nullptr : meaning::number_type(to.number());
+  if (from.bits != to.bits || from.bits % 8 != 0 || bytes < 1 || bytes > kMostBytes ||
+      (!is_integer(from) && real_from == nullptr) || (!is_integer(to) && real_to == nullptr))
+    refuse(op, "its types are not read");
+  Held result;
+  result.shape = held.shape;
+  const std::size_t all = real_from != nullptr ? held.real.size() : held.whole.size();
+  for (std::size_t k = 0; k < all; ++k) {
+    std::uint8_t raw[kMostBytes] = {};
+    if (real_from != nullptr)
+      meaning::encode(*real_from, meaning::rounded(*real_from, held.real[k]), raw);
+    else
+      for (int b = 0; b < bytes; ++b)
+        raw[b] = static_cast<std::uint8_t>(static_cast<std::uint64_t>(held.whole[k]) >> (8 * b));
+    if (real_to != nullptr) {
+      result.real.push_back(meaning::decode(*real_to, raw));
+      continue;
+    }
+    std::uint64_t x = 0;
+    for (int b = 0; b < bytes; ++b) x |= static_cast<std::uint64_t>(raw[b]) << (8 * b);
+    result.whole.push_back(cut_to(static_cast<std::int64_t>(x), to.bits));
+  }
+  set(op, std::move(result));
+}
+
 /// tt.reduce of several tiles, each of reals or of integers, by the region as it stands.
 void Interpreter::reduce_together(int op) {
   const Operation& o = m_.op(op);
@@ -226,8 +260,10 @@ void Interpreter::reduce(int op) {
   if (o.operands.size() > 1) return reduce_together(op);
   const Held tile = operand(op, 0);
   const auto axis = static_cast<std::size_t>(attribute(op, "axis"));
-  if (o.operands.size() != 1 || axis >= tile.shape.size() || tile.real.empty())
-    refuse(op, "only one tile of reals is reduced here");
+  const bool whole = tile.real.empty();
+  if (o.operands.size() != 1 || axis >= tile.shape.size() || tile.base >= 0 ||
+      static_cast<std::int64_t>(whole ? tile.whole.size() : tile.real.size()) != count(tile.shape))
+    refuse(op, "only one tile of numbers is reduced here");
   const bool scan = o.name == "tt.scan";
   if (scan && m_.attribute(o, "reverse").find("true") != std::string_view::npos)
     refuse(op, "it scans from the end");
@@ -238,30 +274,45 @@ void Interpreter::reduce(int op) {
   Held result;
   for (std::size_t d = 0; d < tile.shape.size(); ++d)
     if (d != axis || scan) result.shape.push_back(tile.shape[d]);
-  if (scan) result.real = tile.real;
-  const std::int64_t outer = static_cast<std::int64_t>(tile.real.size()) / (inner * extent);
+  if (scan) {
+    result.real = tile.real;
+    result.whole = tile.whole;
+  }
+  const auto put = [&](std::size_t place, const Held& one) {
+    if (whole)
+      result.whole.at(place) = one.whole.at(0);
+    else
+      result.real.at(place) = one.real.at(0);
+  };
+  const std::int64_t outer = count(tile.shape) / (inner * extent);
+  if (!scan)
+    (whole ? result.whole.resize(static_cast<std::size_t>(outer * inner))
+           : result.real.resize(static_cast<std::size_t>(outer * inner)));
   for (std::int64_t a = 0; a < outer; ++a)
     for (std::int64_t b = 0; b < inner; ++b) {
       const auto x = [&](std::int64_t k) {
-        return tile.real[static_cast<std::size_t>((a * extent + k) * inner + b)];
+        const auto place = static_cast<std::size_t>((a * extent + k) * inner + b);
+        Held one;
+        if (whole)
+          one.whole = {tile.whole[place]};
+        else
+          one.real = {tile.real[place]};
+        return one;
       };
-      double sum = x(0);
+      Held all = x(0);
       for (std::int64_t k = 1; k < extent; ++k) {
         // The region as it stands, on two numbers.
-        Held left, right;
-        left.real = {sum};
-        right.real = {x(k)};
-        values_[m_.block(body).arguments.at(0)] = left;
-        values_[m_.block(body).arguments.at(1)] = right;
+        values_[m_.block(body).arguments.at(0)] = all;
+        values_[m_.block(body).arguments.at(1)] = x(k);
         for (const int inside : m_.block(body).ops) {
           if (m_.op(inside).name == "tt.reduce.return" || m_.op(inside).name == "tt.scan.return")
-            sum = operand(inside, 0).real.at(0);
+            all = operand(inside, 0);
           else if (!tiles(inside))
             refuse(inside, "it is not executed here");
         }
-        if (scan) result.real[static_cast<std::size_t>((a * extent + k) * inner + b)] = sum;
+        if (scan) put(static_cast<std::size_t>((a * extent + k) * inner + b), all);
       }
-      if (!scan) result.real.push_back(sum);
+      if (!scan) put(static_cast<std::size_t>(a * inner + b), all);
     }
   set(op, std::move(result));
 }
@@ -411,8 +462,11 @@ bool Interpreter::tiles(int op) {
     return true;
   }
   // (Of a reshape that may reorder elements this is one order of those that it may choose.)
-  if (name == "tt.expand_dims" || name == "ttg.convert_layout" || name == "tt.bitcast" ||
-      name == "tt.reshape") {
+  if (name == "tt.bitcast" || name == "arith.bitcast") {
+    bits(op);
+    return true;
+  }
+  if (name == "tt.expand_dims" || name == "ttg.convert_layout" || name == "tt.reshape") {
     Held held = operand(op, 0);
     held.shape = type(op, o.results.at(0)).shape;
     set(op, std::move(held));

@@ -51,6 +51,7 @@ class Interpreter {
   void loop(int op);
   void branch(int op);
   void note_buffers();
+  void note_skipped(int block);
   std::vector<Held> yielded(int block) const;
   int block_of(int op, std::size_t region) const;
   void load(int op);
@@ -77,6 +78,7 @@ class Interpreter {
   bool elementwise(int op);
   void constant(int op);
   void reduce(int op);
+  void bits(int op);
   void reduce_together(int op);
   Held multiplied(int op, const Held& a, const Held& b, const Held* sum) const;
   Held multiplied_by_scales(int op, Held a, const Held& scales) const;

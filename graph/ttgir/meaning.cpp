@@ -342,6 +342,7 @@ meaning::Value MeaningBuilder::computed(int index, const std::string& id, Where 
     case OpClass::tmem_alloc: {
       if (op.name == "tt.gather" || op.name == "tt.cat" || op.operands.empty())
         refuse(index, "it is not known what it computes");
+      if (bits(index, value, where, copy, dimension)) break;
       Seen seen =
           source(index, op.operands[0], where, copy, dimension_before_view(index, dimension));
       if (c == OpClass::view) seen = view(op, seen);
@@ -395,7 +396,9 @@ bool MeaningBuilder::starts_at_zero(int op, int value) const {
 bool MeaningBuilder::factors_are_cut(int index, const std::string& a, const std::string& b,
                                      const std::string& sum) const {
   if (a == "i8" && b == "i8" && sum == "i32") return false;
-  if (sum != "f32") refuse(index, "it does not add in f32");
+  if (sum == "f16" && a == "f16" && b == "f16") return false;
+  if (sum != "f32")
+    refuse(index, "it adds in " + sum + ": known are f32, f16 of factors of f16, i32 of i8");
   for (const std::string& factor : {a, b})
     if (factor != "f16" && factor != "bf16" && factor != "f8" && factor != "f8e5m2" &&
         factor != "f32")

@@ -67,6 +67,12 @@ int MeaningBuilder::before(int index, int copy, int dimension) {
     value.type = type_name(index, tile);
     value.shape = shape(index, tile, dimension);
     const bool plain = masked_move(index, value, Where::before, copy, dimension);
+    if (branch_behind(index) != kNone) {
+      // What is loaded in a branch is used there alone: where it is not entered, 0 does.
+      if (!plain || value.shape.empty()) refuse(index, "in a branch it is not read");
+      if (meaning::bounds_of(value).empty()) value.operands = {meaning::Operand{}};
+      add_conditions(index, value, Where::before);
+    }
     value.tensor = tensor(index, copy, dimension < 0 ? 1 : split_.factor, dimension, value.type,
                           value.shape, plain);
   } else {
@@ -82,14 +88,17 @@ int MeaningBuilder::before(int index, int copy, int dimension) {
 bool MeaningBuilder::stored_before(int load) const {
   const auto& ops = m_.block(m_.op(loop_).block).ops;
   const auto loop = std::find(ops.begin(), ops.end(), loop_);
-  const auto here = std::find(loop, ops.end(), load);
+  // (In a branch behind the loop, or in another loop: where that stands.)
+  auto here = ops.end();
+  for (int around = load; around != kNone && here == ops.end(); around = m_.parent(around))
+    here = std::find(loop, ops.end(), around);
   if (here == ops.end()) return false;
   const std::optional<int> own = root_moved(load);
   for (int op = 0; op < static_cast<int>(m_.ops.size()); ++op) {
     if (class_of(m_.op(op)) != OpClass::store) continue;
     if (const auto root = root_moved(op); own && root && *own != *root) continue;
     for (int around = op; around != kNone; around = m_.parent(around))
-      if (std::find(loop, here, around) != here) return true;
+      if (std::find(loop, here, around) != here || (around == *here && around != load)) return true;
   }
   return false;
 }
@@ -170,15 +179,20 @@ void MeaningBuilder::store_after(int index) {
     value.shape = shape(index, tile, dimension);
     value.operands = {beside(index, value, source(index, tile, Where::after, copy, dimension))};
     const bool plain = masked_move(index, value, Where::after, copy, dimension);
-    if (const int branch = branch_behind(index); branch != kNone) {
-      const bool known =
-          add_bounds(index, branch_condition(m_, branch), value, Where::after, 0, -1);
-      if (!known || meaning::bounds_of(value).size() > meaning::kMostBounds)
-        refuse(index, "it has too many conditions");
-    }
+    if (branch_behind(index) != kNone) add_conditions(index, value, Where::after);
     value.tensor = tensor(index, copy, copies, dimension, value.type, value.shape, plain);
     after_.push_back(std::move(value));
   }
+}
+
+/// The conditions of the branches that an op behind the loop stands in, as bounds.
+void MeaningBuilder::add_conditions(int index, meaning::Value& value, Where where) {
+  static const Type kNumber;  // (a condition is no tile)
+  const auto conditions = conditions_behind(index);
+  if (!conditions ||
+      conditions->size() + meaning::bounds_of(value).size() > at(meaning::kMostBounds))
+    refuse(index, "it has too many conditions");
+  for (const HalfPlane& one : *conditions) add_places(index, one, kNumber, value, where, 0, -1);
 }
 
 /// The argument behind which a pointer or a descriptor leads; -1 = it is not known.
@@ -196,15 +210,18 @@ int MeaningBuilder::root_of(int pointer) const {
   return -1;
 }
 
-/// Of a store before the loop, in its block: may it as well happen behind the loop, as nothing else
-/// in the function touches what lies behind its argument?
+/// Of a store before the loop, in its block: may it as well happen behind the loop, as nothing in
+/// the function loads or adds to what lies behind its argument? (Of other stores there, which are
+/// in the meaning, too, a kernel's places must say that they lie apart:
+/// graph/emit/stored_twice.hpp.)
 bool MeaningBuilder::stored_later(int store) const {
   if (m_.op(store).name != "tt.store" || split_.factor != 1 || kernel_.around) return false;
   const int own = root_of(m_.op(store).operands[0]);
   if (own < 0) return false;
   for (int other = 0; other < static_cast<int>(m_.ops.size()); ++other) {
     const OpClass c = class_of(m_.op(other));
-    if (other == store || (c != OpClass::load && c != OpClass::copy && c != OpClass::store))
+    if (m_.op(other).name == "tt.store" ||
+        (c != OpClass::load && c != OpClass::copy && c != OpClass::store))
       continue;
     for (const int operand : m_.op(other).operands) {
       const Type* t = m_.type_of(operand);
@@ -301,6 +318,21 @@ int MeaningBuilder::tensor(int op, int copy, int copies, int dimension, const st
   return static_cast<int>(out_.tensors.size()) - 1;
 }
 
+/// Does a store add to what is there?
+bool MeaningBuilder::adds(int index) const {
+  const Operation& op = m_.op(index);
+  if (op.name != "tt.descriptor_reduce" && op.name != "tt.atomic_rmw") return false;
+  const std::string_view text = std::string_view(*m_.text).substr(op.begin, op.end - op.begin);
+  const std::string_view kind = text.substr(0, std::min<std::size_t>(text.size(), 60));
+  if (kind.find(" add") == std::string_view::npos && kind.find(" fadd") == std::string_view::npos)
+    refuse(index, "of reductions in memory only additions are read");
+  for (const int result : op.results)
+    for (const Operation& user : m_.ops)
+      if (std::find(user.operands.begin(), user.operands.end(), result) != user.operands.end())
+        refuse(index, "what was there before it adds is used");
+  return true;
+}
+
 meaning::Place MeaningBuilder::place(int index, int copy, int copies, int dimension,
                                      const std::vector<std::int64_t>& shape) const {
   const Operation& op = m_.op(index);
@@ -308,14 +340,7 @@ meaning::Place MeaningBuilder::place(int index, int copy, int copies, int dimens
   const bool gathers = op.name.find("gather") != std::string_view::npos ||
                        op.name.find("scatter") != std::string_view::npos;
   if (gathers || op.name == "tt.atomic_cas") refuse(index, "what it moves is not read");
-  const bool adds = op.name == "tt.descriptor_reduce" || op.name == "tt.atomic_rmw";
-  if (adds) {
-    const std::string_view text = std::string_view(*m_.text).substr(op.begin, op.end - op.begin);
-    const std::string_view kind = text.substr(0, std::min<std::size_t>(text.size(), 60));
-    if (kind.find(" add") == std::string_view::npos && kind.find(" fadd") == std::string_view::npos)
-      refuse(index, "of reductions in memory only additions are read");
-    where.adds = true;
-  }
+  where.adds = adds(index);
   std::vector<Index> begin;
   int descriptor = kNone;
   for (const int operand : op.operands) {
@@ -354,7 +379,7 @@ meaning::Place MeaningBuilder::place(int index, int copy, int copies, int dimens
   const bool narrow =
       in_loop(index) && pointed != nullptr &&
       (class_of(op) == OpClass::store || pointed->text.find("ptr<f32>") == std::string_view::npos);
-  const auto from = shape.empty() || (shape.size() == 1 && !masked && !narrow)
+  const auto from = shape.empty() || (shape.size() == 1 && !masked && !narrow && !where.adds)
                         ? pointer(op.operands[0], 0)
                         : std::nullopt;
   if (!from && shape.empty()) return where;
@@ -372,10 +397,13 @@ meaning::Place MeaningBuilder::masked_place(int index, int copy, int dimension,
   const Operation& op = m_.op(index);
   const auto [mask, behind] = mask_of(op);
   meaning::Place where;
-  if (mask == kNone || shape.empty() || (op.name != "tt.load" && op.name != "tt.store"))
+  if (mask == kNone || shape.empty() ||
+      (op.name != "tt.load" && op.name != "tt.store" && op.name != "tt.atomic_rmw"))
     return where;
-  if (op.name == "tt.load") {
-    const int made = behind == kNone ? kNone : m_.value(behind).op;
+  where.adds = adds(index);
+  // (Where nothing is said of elements that are left out, anything is right: 0.)
+  if (op.name == "tt.load" && behind != kNone) {
+    const int made = m_.value(behind).op;
     if (made == kNone || m_.op(made).name != "arith.constant") return where;
     where.outside = constant(index, behind).operand.number;
   }
@@ -451,6 +479,13 @@ std::optional<std::pair<int, Index>> MeaningBuilder::pointer(int value, int dept
   return base;
 }
 
+/// Is it a text of the user's, or a function of a library, that is not said to be pure?
+bool MeaningBuilder::may_do_more(const Operation& op) const {
+  if (op.name != "tt.elementwise_inline_asm" && op.name != "tt.extern_elementwise") return false;
+  const std::string_view pure = m_.attribute(op, "pure");
+  return pure.find("true") == std::string_view::npos;
+}
+
 /// The function's name and parameters, and whether it does something else than the loop and what
 /// stands in its block.
 void MeaningBuilder::check_function() {
@@ -508,6 +543,17 @@ void MeaningBuilder::check_function() {
       kernel_.incomplete =
           "the function branches from block to block, and not only to return where integers of "
           "arguments and the program's place say so";
+  }
+  for (int other = 0; other < static_cast<int>(m_.ops.size()); ++other) {
+    const Operation& one = m_.op(other);
+    const bool calls = one.name == "tt.call" || one.name == "llvm.call";
+    bool within = false;
+    for (int around = other; around != kNone; around = m_.parent(around))
+      within = within || around == function;
+    if (within && kernel_.incomplete.empty() && (calls || may_do_more(one)))
+      kernel_.incomplete = std::string(one.name) + " of line " + std::to_string(one.line) +
+                           (calls ? " calls a function, which may store"
+                                  : " is not pure: it may do more than its result says");
   }
   // What has effects stands in the loop, or in its block and is a store behind it.
   const auto& ops = m_.block(m_.op(loop_).block).ops;

@@ -7,6 +7,8 @@
 
 namespace twill::ttgir {
 
+using meaning::Index;
+
 void MeaningBuilder::stores_after() {
   const auto& ops = m_.block(m_.op(loop_).block).ops;
   const auto loop = std::find(ops.begin(), ops.end(), loop_);
@@ -41,8 +43,13 @@ void MeaningBuilder::stores_in_branch(int index) {
   };
   for (std::size_t side = 0; side < branch.regions.size(); ++side)
     for (const int op : ops_of(branch.regions[side])) {
+      if ((m_.op(op).name == "scf.if" || branch_condition(m_, op) != kNone) &&
+          branch_behind(op) != kNone) {
+        stores_in_branch(op);
+        continue;
+      }
       if (class_of(m_.op(op)) != OpClass::store) continue;
-      if (side == 0 && branch_behind(op) == index)
+      if (branch_behind(op) != kNone)
         store_made_here(op);
       else if (kernel_.incomplete.empty())
         kernel_.incomplete = std::string(m_.op(op).name) + " of line " +
@@ -51,17 +58,42 @@ void MeaningBuilder::stores_in_branch(int index) {
 }
 
 /// The branch in the loop's block, behind the loop, that an op stands in: one that makes nothing
-/// and is entered where half-planes say so. kNone = it stands in none.
+/// and each side of which is entered where half-planes say so, as are those in it. kNone = it
+/// stands in none.
 int MeaningBuilder::branch_behind(int op) const {
-  const int branch = m_.parent(op);
-  const int condition = branch == kNone ? kNone : branch_condition(m_, branch);
-  if (condition == kNone) return kNone;
+  if (!conditions_behind(op)) return kNone;
+  int branch = op;
+  while (m_.op(branch).block != m_.op(loop_).block) branch = m_.parent(branch);
+  return branch;
+}
+
+/// What must hold where an op of such a branch is executed; nullopt = it stands in none.
+std::optional<std::vector<MeaningBuilder::HalfPlane>> MeaningBuilder::conditions_behind(
+    int op) const {
   const auto& ops = m_.block(m_.op(loop_).block).ops;
+  std::vector<HalfPlane> all;
+  int inside = op;
+  while (m_.op(inside).block != m_.op(loop_).block) {
+    const int branch = m_.parent(inside);
+    const int condition = branch == kNone ? kNone : branch_condition(m_, branch);
+    auto planes = condition == kNone ? std::nullopt : half_planes(condition);
+    if (!planes) return std::nullopt;
+    const auto& sides = m_.op(branch).regions;
+    const int side = m_.block(m_.op(inside).block).region;
+    if (m_.regions[at(side)].blocks.size() != 1) return std::nullopt;
+    if (side != sides[0]) {
+      // Where one does not hold; of several it is not known which.
+      if (planes->size() != 1) return std::nullopt;
+      HalfPlane& one = planes->front();
+      one = {-one.row, -one.column, Index::make(Index::sub, Index::whole(-1), one.rest)};
+    }
+    all.insert(all.end(), planes->begin(), planes->end());
+    inside = branch;
+  }
+  if (inside == op) return std::nullopt;
   const auto loop = std::find(ops.begin(), ops.end(), loop_);
-  if (std::find(loop, ops.end(), branch) == ops.end()) return kNone;
-  const auto& entered = m_.regions[at(m_.op(branch).regions[0])].blocks;
-  if (entered.size() != 1 || m_.op(op).block != entered[0]) return kNone;
-  return half_planes(condition) ? branch : kNone;
+  if (inside == loop_ || std::find(loop, ops.end(), inside) == ops.end()) return std::nullopt;
+  return all;
 }
 
 }  // namespace twill::ttgir

@@ -258,9 +258,9 @@ bool MeaningBuilder::masked_move(int index, meaning::Value& value, Where where, 
     if (!add_bounds(index, mask, value, where, copy, dimension))
       refuse(index, "its mask has too many conditions");
   };
-  // (Of a load that leaves out elements without saying what they are nothing is known.)
-  const bool whole = value.function == Function::load ? op.name == "tt.load" && behind != kNone
-                                                      : op.name == "tt.store";
+  const bool whole = value.function == Function::load
+                         ? op.name == "tt.load"
+                         : op.name == "tt.store" || op.name == "tt.atomic_rmw";
   if (!whole) {
     bounded();
     return true;

@@ -81,7 +81,7 @@ class MeaningBuilder {
   meaning::Operand scaled_factor(int op, const std::string& product, bool right, int scales,
                                  meaning::Operand factor, Where where);
   void reduction(int op, meaning::Value& value, Where where, int copy, int dimension);
-  void running_sum(int op, meaning::Value& value, Where where, int copy, int dimension);
+  void running(int op, meaning::Value& value, Where where, int copy, int dimension);
   void largest(int op, meaning::Value& value, Where where, int copy, int dimension);
   meaning::Operand in_rows(int op, int tile, Where where, int copy, int dimension);
   bool keeps_first(const Operation& op, std::int64_t further) const;
@@ -128,6 +128,11 @@ class MeaningBuilder {
                            meaning::Function function, const std::string& type,
                            std::vector<meaning::Operand> operands);
 
+  // meaning_bits.cpp
+  bool takes_bits(int op) const;
+  bool bits(int op, meaning::Value& value, Where where, int copy, int dimension);
+  Seen bits_for(int user, int op, Where where, int copy, int dimension, int distance);
+
   // meaning_integers.cpp
   bool is_flags(int value) const;
   bool is_integer(int value) const;
@@ -169,6 +174,7 @@ class MeaningBuilder {
   void store_made_here(int index);
   void stores_in_branch(int index);
   int branch_behind(int op) const;
+  void add_conditions(int op, meaning::Value& value, Where where);
   void store_after(int op);
   bool stored_later(int op) const;
   int root_of(int pointer) const;
@@ -185,10 +191,12 @@ class MeaningBuilder {
   meaning::Place place_by_elements(int tile, int copy, int dimension,
                                    const std::vector<std::int64_t>& shape, meaning::Place where,
                                    int mask = kNone) const;
+  bool adds(int op) const;
   meaning::Place masked_place(int op, int copy, int dimension,
                               const std::vector<std::int64_t>& shape) const;
   std::pair<int, int> mask_of(const Operation& op) const;
   std::optional<std::pair<int, meaning::Index>> pointer(int value, int depth) const;
+  bool may_do_more(const Operation& op) const;
   void check_function();
 
   // meaning_handed.cpp
@@ -216,6 +224,7 @@ class MeaningBuilder {
     meaning::Index rest;
   };
   std::optional<std::vector<HalfPlane>> half_planes(int value, int depth = 0) const;
+  std::optional<std::vector<HalfPlane>> conditions_behind(int op) const;
   std::optional<std::vector<HalfPlane>> comparison(const Operation& op) const;
   std::optional<IndexValues::Affine> real_places(int value) const;
   bool add_bounds(int op, int mask, meaning::Value& value, Where where, int copy, int dimension);
@@ -249,8 +258,9 @@ class MeaningBuilder {
   std::vector<meaning::Value> before_, loop_values_, after_;
   /// Of the loop, what no node makes: numbers that every slot computes, steps of nodes.
   std::vector<meaning::Value> scalars_;
-  std::map<int, int> scalar_at_;  ///< by op
-  std::map<int, int> place_at_;   ///< by value: of scalars_, integers that the iteration decides
+  std::map<int, int> scalar_at_;                      ///< by op
+  std::map<std::tuple<int, int, int>, int> bits_at_;  ///< by user, copy and op: of scalars_
+  std::map<int, int> place_at_;  ///< by value: of scalars_, integers that the iteration decides
   /// Per reduction to a number: the ops behind it up to the one that is carried, which its node
   /// computes, too; and per op of them its reduction.
   std::map<int, std::vector<int>> absorbed_;

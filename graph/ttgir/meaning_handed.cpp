@@ -150,7 +150,10 @@ bool MeaningBuilder::worked_on_here(int index) const {
       if (c == OpClass::mma && (split_.factor != 1 || m_.op(made).block != m_.op(loop_).block))
         return false;
       // (What a branch loads may be there only where it is entered.)
-      if ((c == OpClass::load || c == OpClass::copy) && branch_behind(made) != kNone) return false;
+      // (Tiles by pointers are loaded under the branch's condition: before().)
+      if ((c == OpClass::load || c == OpClass::copy) && branch_behind(made) != kNone &&
+          (m_.op(made).name != "tt.load" || !is_tile(m_.op(made).results.at(0), TypeKind::tensor)))
+        return false;
       if (seen.insert(made).second) open.push_back(made);
     }
   }

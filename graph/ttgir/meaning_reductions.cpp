@@ -32,23 +32,29 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
        (combine.operands[0] == block.arguments[1] && combine.operands[1] == block.arguments[0]));
   if (!both || combine.results.size() != 1 || end.operands != combine.results)
     refuse(index, "it reduces with another operation");
-  if (combine.name == "arith.addf")
+  const bool flags = is_flags(op.operands[0]);
+  const bool whole = is_integer(op.operands[0]) && !flags;
+  // (Of flags any is the largest, all the smallest.)
+  if (flags && (combine.name == "arith.ori" || combine.name == "arith.andi")) {
+    const bool any = combine.name == "arith.ori";
+    value.function = scan  ? (any ? Function::running_max : Function::running_min)
+                     : any ? Function::row_max
+                           : Function::row_min;
+  } else if (combine.name == (whole ? "arith.addi" : "arith.addf"))
     value.function = scan ? Function::running_sum : Function::row_sum;
-  else if (scan)
-    refuse(index, "it scans with " + std::string(combine.name));
-  else if (combine.name == "arith.maxnumf")
-    value.function = Function::row_max;
-  else if (combine.name == "arith.minnumf")
-    value.function = Function::row_min;
+  else if (combine.name == (whole ? "arith.maxsi" : "arith.maxnumf"))
+    value.function = scan ? Function::running_max : Function::row_max;
+  else if (combine.name == (whole ? "arith.minsi" : "arith.minnumf"))
+    value.function = scan ? Function::running_min : Function::row_min;
   else
-    refuse(index, "it reduces with " + std::string(combine.name));
+    refuse(index, (scan ? "it scans with " : "it reduces with ") + std::string(combine.name));
   int tile = op.operands[0];
   // Of a vector in another order it is the same.
   while (m_.value(tile).op != kNone && m_.op(m_.value(tile).op).name == "tt.reshape" &&
          type(tile).shape.size() == 1 &&
          type(m_.op(m_.value(tile).op).operands[0]).shape == type(tile).shape)
     tile = m_.op(m_.value(tile).op).operands[0];
-  if (scan) return running_sum(index, value, where, copy, dimension);
+  if (scan) return running(index, value, where, copy, dimension);
   // A vector becomes a number; a matrix with one row or column is none.
   const bool of_vector = type(tile).shape.size() == 1 && value.shape.empty();
   if (!of_vector && (type(tile).shape.size() != 2 || value.shape.size() != 1))
@@ -213,8 +219,8 @@ MeaningBuilder::Seen MeaningBuilder::largest_or_place(int user, int value, int d
 }
 
 /// Of a vector, or along one dimension of a matrix, in the order of places.
-void MeaningBuilder::running_sum(int index, meaning::Value& value, Where where, int copy,
-                                 int dimension) {
+void MeaningBuilder::running(int index, meaning::Value& value, Where where, int copy,
+                             int dimension) {
   const Operation& op = m_.op(index);
   if (m_.attribute(op, "reverse").find("true") != std::string_view::npos)
     refuse(index, "it scans from the end");

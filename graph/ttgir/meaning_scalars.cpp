@@ -250,6 +250,7 @@ bool MeaningBuilder::tried(const std::function<void()>& read) {
     return true;
   } catch (const NoMeaning&) {
     std::erase_if(place_at_, [&](const auto& one) { return at(one.second) >= scalars; });
+    std::erase_if(bits_at_, [&](const auto& one) { return at(one.second) >= scalars; });
     const auto forget = [](auto& known, std::size_t size) {
       std::erase_if(known, [&](const auto& one) { return at(one.second) >= size; });
     };

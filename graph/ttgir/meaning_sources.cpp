@@ -134,7 +134,8 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
   }
   // A tile from before the loop is the same tile in a buffer.
   if (allocates && !inside) return source(user, op.operands[0], where, copy, dimension);
-  if (c == OpClass::view) {
+  if (inside && takes_bits(index)) return bits_for(user, index, where, copy, dimension, distance);
+  if (c == OpClass::view && !takes_bits(index)) {
     if (keeps_matrix(op)) return source(user, op.operands[0], where, copy, dimension, distance);
     if (is_tile(value, TypeKind::tensor) &&
         (op.name == "tt.join" || op.name == "tt.split" || op.name == "tt.reshape"))

@@ -290,7 +290,13 @@ std::int64_t buffer_bytes(const Type& type) {
 std::int64_t buffer_columns(const Type& type) {
   if (type.shape.empty()) return 0;
   const std::int64_t columns = type.shape.back();
-  return ceil_divide(columns * type.bits, 32) * ceil_divide(type.elements() / columns, 128);
+  // (A sum of 16 bits has a column of 32 for each number: colStride = 2.)
+  std::int64_t apart = 1;
+  const std::string_view stride = layout_field(type.encoding, "colStride");
+  if (std::from_chars(stride.data(), stride.data() + stride.size(), apart).ec != std::errc() ||
+      apart < 1 || apart > 4)
+    apart = 1;
+  return ceil_divide(columns * type.bits * apart, 32) * ceil_divide(type.elements() / columns, 128);
 }
 
 }  // namespace twill::ttgir

@@ -507,13 +507,14 @@ def gluon_modules():
 
     gl.max = lambda x, axis: tile(known(x, "max").max(axis=axis))
     gl.min = lambda x, axis: tile(known(x, "min").min(axis=axis))
-    gl.sum = lambda x, axis: tile(known(x, "sum").sum(axis=axis, dtype=np.float32))
+    gl.sum = lambda x, axis: tile(known(x, "sum").sum(axis=axis, dtype=np.int32 if x.dtype.kind == "i" else np.float32))
 
     def associative_scan(x, axis, combine):
-        x = np.moveaxis(np.asarray(known(x, "associative_scan"), np.float32), axis, 0)
+        kind = np.int32 if known(x, "associative_scan").dtype.kind == "i" else np.float32
+        x = np.moveaxis(np.asarray(x, kind), axis, 0)
         made = [x[0]]
         for one in x[1:]:
-            made.append(np.asarray(combine(made[-1], one), np.float32))
+            made.append(np.asarray(combine(made[-1], one), kind))
         return tile(np.moveaxis(np.stack(made), 0, axis))
 
     gl.associative_scan = associative_scan
@@ -587,6 +588,7 @@ def gluon_modules():
         places, meant = pointer.places(mask)
         assert places.shape == x.shape, "shapes differ"
         np.add.at(pointer.array, places[meant], pointer.kind.rounded(np.asarray(x)[meant]))
+        pointer.array[places[meant]] = pointer.kind.rounded(pointer.array[places[meant]])  # (numpy has no bf16)
 
     gl.atomic_add = atomic_add
     gl.int64 = np.int64
@@ -750,7 +752,9 @@ def gluon_modules():
             if use_acc:
                 before = accumulator.value if isinstance(accumulator, Pending) else accumulator
             a_now = left.seen_by_async() if isinstance(left, Shared) else left
-            out.value = tile(product(cut(a_now, b.kind), cut(b.seen_by_async(), b.kind), before))
+            made = product(cut(a_now, b.kind), cut(b.seen_by_async(), b.kind), before)
+            added_to = accumulator.value if isinstance(accumulator, Pending) else accumulator
+            out.value = tile(made.astype(np.float16) if np.asarray(added_to).dtype == np.float16 else made)
 
         WORLD.queue().append(work)
         return out

@@ -210,8 +210,10 @@ TEST_CASE("a scan is refused that is no running sum, by its line") {
     return no == nullptr ? "" : no->why;
   };
   CHECK(why("reverse = false", "reverse = true") == "tt.scan of line 27: it scans from the end");
-  CHECK(why("arith.addf %p, %q", "arith.maxnumf %p, %q") ==
-        "tt.scan of line 27: it scans with arith.maxnumf");
+  CHECK(why("arith.addf %p, %q", "arith.mulf %p, %q") ==
+        "tt.scan of line 27: it scans with arith.mulf");
+  CHECK(why("arith.addf %p, %q", "arith.maximumf %p, %q") ==
+        "tt.scan of line 27: it scans with arith.maximumf");
   CHECK(why("arith.addf %p, %q", "arith.addf %p, %p") ==
         "tt.scan of line 27: it reduces with another operation");
 }

@@ -166,9 +166,8 @@ TEST_CASE("a partition on other warps than the module's gives the same problem")
   // Of a layout that is not of as many warps nothing is guessed.
   const std::string four = "#ttg.linear<{register = [" + columns + ", [0, 64]], " + lanes +
                            ", warp = [[32, 0], [64, 0]], block = []}>";
-  CHECK(has(refusal(rescaled_by(8, four), name),
-            "its partition has 8 warps and the module 4, and a layout of its tiles cannot be put"));
-  CHECK(has(refusal(rescaled_by(6, four), name), "its partition has 6 warps and the module 4"));
+  CHECK(has(refusal(rescaled_by(8, four), name), "is no tile of an op that 8 warps execute"));
+  CHECK(has(refusal(rescaled_by(6, four), name), "is no tile of an op that 6 warps execute"));
 }
 
 TEST_CASE("layouts on other warps") {

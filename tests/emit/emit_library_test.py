@@ -1,0 +1,263 @@
+"""Kernels emitted from TTGIR modules with forms that kernels of other libraries have: additions in memory under masks and in 16 bits,
+sums of integers, bits taken for numbers, running maxima: executed on the CPU beside formulas written here by hand, every wait and every fence
+removed once, and compiled.
+
+usage: emit_library_test.py TWILL [--compile] [--removed] [MODULE...]
+As emit_pointers_test.py, whose runs these are. The functions are those of library_kernels.py.
+"""
+import sys
+import tempfile
+
+import emit_around_test as around
+import emit_pointers_test as pointers
+import numpy as np
+import stand_in
+from emit_whole_test import same
+
+stand_in.NAN_DROPPED = True
+
+BOTH = ("hopper", "blackwell")
+CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
+                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all") for machine in BOTH] + ["half-sums-hopper"]
+# Vectors of 256 numbers, for 128 threads.
+pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
+# The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
+# behind the other's.
+IMPLIED = {"sums-added-hopper": 1, "sums-added-blackwell": 1, "bits-changed-hopper": 1, "bits-changed-blackwell": 1, "running-most-hopper": 1,
+           "running-most-blackwell": 2}
+# (What a thread copies later is there later; fences and rings as below. Not looked at one by one.)
+IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
+# (No run here is as long as their rings.)
+IMPLIED.update({f"{name}-{machine}": 1 for name in ("behind-in-two", "stats-updated") for machine in BOTH})
+off = around.off
+
+
+def sixteenths(random, *shape):
+    """Of so few numbers that sums in 16 bits are exact."""
+    return random.integers(-2, 3, shape).astype(np.float16)
+
+
+class PartsAdded:
+    """parts_added(x, w, y, M, N, K): Y += X W in f16, in two parts; all ends are ragged."""
+
+    def make(self, n, random):
+        self.m, self.n, self.k, self.grid = 112, 80, 128 * n - (16 if n else 0), (2, 2, 2)
+        self.x, self.w = sixteenths(random, self.m, self.k), sixteenths(random, self.k, self.n)
+        self.before = sixteenths(random, self.m, self.n)
+        self.y = self.before.copy()
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.m, self.n, self.k]
+
+    def errors(self):
+        yield same(self.y, self.before + self.x.astype(np.float64) @ self.w.astype(np.float64))
+
+
+class ExpertsAdded:
+    """experts_added(x, w, y, token, expert, tokens, K, N): the tokens of a block of rows, some of which are none."""
+
+    def make(self, n, random):
+        self.tokens, self.k, self.n, self.grid = 100, 64 * n, 128, (2, 2)
+        self.x, self.w = pointers.half(random, self.tokens, self.k), pointers.half(random, 3, self.k, self.n)
+        self.before = around.floats(random, self.tokens, self.n)
+        self.y = self.before.copy()
+        self.token = np.concatenate([random.permutation(self.tokens), np.full(28, 10**6)])[random.permutation(128)].astype(np.int32)
+        self.expert = np.array([2, 0], np.int32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.token, self.expert, self.tokens, self.k, self.n]
+
+    def errors(self):
+        want = self.before.astype(np.float64)
+        for row, token in enumerate(self.token):
+            if token < self.tokens:
+                want[token] += self.x[token].astype(np.float64) @ self.w[self.expert[row // 64]].astype(np.float64)
+        yield off(self.y, want)
+
+
+class SumsAdded:
+    """sums_added(x, y, rows): of few numbers, in bf16."""
+
+    def make(self, n, random):
+        self.rows, self.grid = 32 * n, (1,)
+        self.x, self.y = sixteenths(random, self.rows, 128), random.integers(-4, 5, 128).astype(np.float32)
+        self.before = self.y.copy()
+
+    def arguments(self):
+        return [self.x, self.y, self.rows]
+
+    def errors(self):
+        # (Up to 256 bf16 has all whole numbers.)
+        yield same(self.y, self.before + self.x.astype(np.float64).sum(axis=0))
+
+
+class Counted:
+    """counted(x, y, z, columns): numbers above 0.25, and sums of their upper bits."""
+
+    def make(self, n, random):
+        self.columns, self.grid = 64 * n, (2,)
+        self.x = around.floats(random, 64, self.columns) * np.float32(3)
+        self.y, self.z = (np.full(64, -7, np.int32) for _ in range(2))
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.columns]
+
+    def errors(self):
+        yield same(self.y, (self.x > 0.25).sum(axis=1))
+        yield same(self.z, (self.x.view(np.int32) >> 20).sum(axis=1))
+
+
+class BitsChanged:
+    """bits_changed(x, y, z, steps): numbers without their sign and their last bits; their exponents."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 256) * np.float32(5)
+        self.y, self.z = np.full((n, 256), np.nan, np.float32), np.full((n, 256), -7, np.int32)
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.steps]
+
+    def errors(self):
+        bits = self.x.view(np.int32)
+        yield same(self.y, ((bits & 0x7FFF0000) + 0x100).view(np.float32) * np.float32(0.5))
+        yield same(self.z, bits >> 23)
+
+
+class RunningMost:
+    """running_most(x, y, z, steps): the largest number of each row so far, and the least of each column."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 16, 64)
+        self.y, self.z = (np.full((n, 16, 64), np.nan, np.float32) for _ in range(2))
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.steps]
+
+    def errors(self):
+        yield same(self.y, np.maximum.accumulate(self.x, axis=2))
+        yield same(self.z, np.minimum.accumulate(self.x, axis=1))
+
+
+class HalfSums:
+    """half_sums(q, k, v, o, n): O = relu(Q K') V, whose sums are exact in f16."""
+
+    def make(self, n, random):
+        self.n, self.grid = 64 * n, (2,)
+        self.q, self.k = (sixteenths(random, rows, 64) for rows in (256, self.n))
+        self.v = (random.random((self.n, 64)) < 0.02).astype(np.float16)
+        self.o = np.full((256, 64), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.n]
+
+    def errors(self):
+        s = np.maximum(self.q.astype(np.float64) @ self.k.astype(np.float64).T, 0)
+        want = s @ self.v.astype(np.float64)
+        assert np.abs(want).max(initial=0) < 2048  # up to here f16 has all whole numbers
+        yield same(self.o, want)
+
+
+class BehindInTwo:
+    """behind_in_two(x, y, w, columns, scaled): three ways out."""
+
+    def make(self, n, random):
+        self.columns, self.grid, self.scaled = 256 * n, (2,), (1, 0, -4, -3, 7)[n % 5]
+        self.x, self.w = around.floats(random, 2, self.columns), around.floats(random, 256)
+        self.y = np.full((2, 256), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.w, self.columns, self.scaled]
+
+    def errors(self):
+        want = np.square(self.x.astype(np.float64)).reshape(2, -1, 256).sum(axis=1)
+        yield off(self.y, want * self.w if self.scaled > 0 else -want if self.scaled < -3 else want)
+
+
+class StatsUpdated:
+    """stats_updated(x, mean, rows, scale, momentum)."""
+
+    def make(self, n, random):
+        self.rows, self.grid = n, (2,)
+        self.x, self.before = around.floats(random, n, 512).astype(np.float16), around.floats(random, 512)
+        self.mean = self.before.copy()
+
+    def arguments(self):
+        return [self.x, self.mean, self.rows, 0.25, 0.1]
+
+    def errors(self):
+        yield off(self.mean, self.before * 0.9 + self.x.astype(np.float64).sum(axis=0) * 0.025)
+
+
+class LastBlockFirst:
+    """last_block_first(x, y, columns): Y = 2 X."""
+
+    def make(self, n, random):
+        self.columns, self.grid = 256 * n + 204, (2,)
+        self.x = around.floats(random, 2, self.columns)
+        self.y = np.full((2, self.columns), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.columns]
+
+    def errors(self):
+        yield same(self.y, self.x * np.float32(2))
+
+
+class AnyAndAll:
+    """any_and_all(x, i, y, z, h, steps): rows of 50, chosen; none is -1 everywhere."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.i = around.floats(random, 50, 64) * np.float32(2), random.integers(-3, 50, (n, 16)).astype(np.int32)
+        self.x[5:20] = np.abs(self.x[5:20])
+        self.y, self.z, self.h = np.full((n, 16), -7, np.int32), np.full((n, 16), -7, np.int32), np.full(50, 3, np.int32)
+
+    def arguments(self):
+        return [self.x, self.i, self.y, self.z, self.h, self.steps]
+
+    def errors(self):
+        kept = np.where(self.i[:, :, None] >= 0, self.x[self.i], np.float32(-1))
+        yield same(self.y, (kept > 1.9).any(axis=2))
+        yield same(self.z, (kept > -1.9).all(axis=2))
+        yield same(self.h, 3 + np.bincount(self.i[self.i >= 0], minlength=50))
+
+
+class LongTaps:
+    """long_taps(x, w, first, y, steps): before step 0 all numbers are the first's."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 256).astype(np.float16)
+        self.w, self.first = around.floats(random, 6, 256), around.floats(random, 256)
+        self.y = np.full((n, 256), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.first, self.y, self.steps]
+
+    def errors(self):
+        if self.steps == 0:
+            return
+        all_of = np.vstack([np.tile(self.first, (5, 1)), self.x.astype(np.float32) * 2]).astype(np.float64)
+        y = sum(all_of[k : k + self.steps] * self.w[k] for k in range(6))
+        yield off(self.y, y / (1 + np.exp(-y)))
+
+
+around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded, "sums-added": SumsAdded, "counted": Counted,
+                       "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
+                       "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst, "long-taps": LongTaps})
+
+
+def main():
+    twill, cases, compiles, removes = around.asked(CASES)
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        for case in cases:
+            # (Triton takes sums of f16 apart between its products, so ptxas ends these one by one: C7514.)
+            failed |= pointers.checked(twill, case, folder, removes, compiles and not case.startswith("half-sums"), IMPLIED.get(case, 0))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

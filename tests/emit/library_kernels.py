@@ -1,0 +1,223 @@
+"""Kernels with forms that kernels of other libraries have, of which tests/data/ttgir has modules.
+
+    VENV/bin/python tests/emit/library_kernels.py FOLDER
+
+writes them anew for cuda:90 and cuda:100, up to where Triton would set stages. emit_library_test.py executes what is written of them."""
+import sys
+
+import own_kernels
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def parts_added(x_ptr, w_ptr, y_ptr, M, N, K, PARTS: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """Y += X W in f16, K cut into parts; the last rows and columns are ragged."""
+    rows, columns = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M), tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    k = tl.program_id(2) * BLOCK_K + tl.arange(0, BLOCK_K)
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for start in range(0, tl.cdiv(K, BLOCK_K * PARTS)):
+        at = start * BLOCK_K * PARTS + k
+        x = tl.load(x_ptr + rows[:, None] * K + at[None, :], mask=(rows[:, None] < M) & (at[None, :] < K), other=0.0)
+        w = tl.load(w_ptr + at[:, None] * N + columns[None, :], mask=(at[:, None] < K) & (columns[None, :] < N), other=0.0)
+        acc = tl.dot(x, w, acc)
+    tl.atomic_add(y_ptr + rows[:, None] * N + columns[None, :], acc.to(tl.float16), mask=(rows[:, None] < M) & (columns[None, :] < N))
+
+
+@triton.jit
+def experts_added(x_ptr, w_ptr, y_ptr, token_ptr, expert_ptr, tokens, K, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+                  BLOCK_K: tl.constexpr):
+    """Y[token] += X[token] W[expert] for the tokens of a block, those that there are."""
+    block, columns = tl.program_id(0), tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    token = tl.load(token_ptr + block * BLOCK_M + tl.arange(0, BLOCK_M))
+    there = token < tokens
+    expert = tl.load(expert_ptr + block)
+    k = tl.arange(0, BLOCK_K)
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for start in range(0, K, BLOCK_K):
+        x = tl.load(x_ptr + token[:, None] * K + (start + k)[None, :], mask=there[:, None], other=0.0)
+        w = tl.load(w_ptr + expert * K * N + (start + k)[:, None] * N + columns[None, :])
+        acc = tl.dot(x, w, acc)
+    tl.atomic_add(y_ptr + token[:, None] * N + columns[None, :], acc, mask=there[:, None])
+
+
+@triton.jit
+def sums_added(x_ptr, y_ptr, rows, D: tl.constexpr, ROWS: tl.constexpr):
+    """In each step the sum over some rows, in bf16, is added to Y."""
+    d, r = tl.arange(0, D), tl.arange(0, ROWS)
+    for start in range(0, rows, ROWS):
+        x = tl.load(x_ptr + (start + r)[:, None] * D + d[None, :])
+        tl.atomic_add(y_ptr + d, tl.sum(x.to(tl.float32), 0).to(tl.bfloat16))
+
+
+@triton.jit
+def counted(x_ptr, y_ptr, z_ptr, columns, M: tl.constexpr, N: tl.constexpr):
+    """How many numbers of each row are above 0.25, and the sum of their first bits, over all columns."""
+    rows, c = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, N)
+    count, bits = tl.zeros([M], tl.int32), tl.zeros([M], tl.int32)
+    for start in range(0, columns, N):
+        x = tl.load(x_ptr + rows[:, None] * columns + (start + c)[None, :])
+        count += tl.sum((x > 0.25).to(tl.int32), 1)
+        bits += tl.sum(x.to(tl.int32, bitcast=True) >> 20, 1)
+    tl.store(y_ptr + rows, count)
+    tl.store(z_ptr + rows, bits)
+
+
+@triton.jit
+def bits_changed(x_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
+    """Numbers without their sign and with their last bits cut off, by their bits; their exponents."""
+    d = tl.arange(0, D)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D + d)
+        bits = x.to(tl.int32, bitcast=True)
+        tl.store(y_ptr + t * D + d, ((bits & 0x7FFF0000) + 0x100).to(tl.float32, bitcast=True) * 0.5)
+        tl.store(z_ptr + t * D + d, bits >> 23)
+
+
+@triton.jit
+def half_sums(q_ptr, k_ptr, v_ptr, o_ptr, n, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    """O = relu(Q K') V; both products are summed in f16."""
+    rows, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + d[None, :])
+    acc = tl.zeros([M, D], tl.float32)
+    for begin in range(0, n, N):
+        c = begin + tl.arange(0, N)
+        k = tl.load(k_ptr + c[None, :] * D + d[:, None])
+        s = tl.maximum(tl.dot(q, k, out_dtype=tl.float16), 0.0)
+        v = tl.load(v_ptr + c[:, None] * D + d[None, :])
+        acc += tl.dot(s.to(tl.float16), v, out_dtype=tl.float16)
+    tl.store(o_ptr + rows[:, None] * D + d[None, :], acc.to(tl.float16))
+
+
+@triton.jit
+def behind_in_two(x_ptr, y_ptr, w_ptr, columns, scaled, D: tl.constexpr):
+    """The sum of the squares of a row's parts; behind the loop it is stored with weights, as it is, or as its opposite, as an argument
+    says."""
+    row, d = tl.program_id(0), tl.arange(0, D)
+    total = tl.zeros([D], tl.float32)
+    for start in range(0, columns, D):
+        x = tl.load(x_ptr + row * columns + start + d)
+        total += x * x
+    if scaled > 0:
+        tl.store(y_ptr + row * D + d, total * tl.load(w_ptr + d))
+    else:
+        if scaled < -3:
+            tl.store(y_ptr + row * D + d, -total)
+        else:
+            tl.store(y_ptr + row * D + d, total)
+
+
+@triton.jit
+def stats_updated(x_ptr, mean_ptr, rows, scale, momentum, D: tl.constexpr):
+    """A mean of rows goes into a mean that is kept: loaded behind the loop and stored back."""
+    d = tl.program_id(0) * D + tl.arange(0, D)
+    total = tl.zeros([D], tl.float32)
+    for row in range(0, rows):
+        total += tl.load(x_ptr + row * 2 * D + d).to(tl.float32)
+    kept = tl.load(mean_ptr + d)
+    tl.store(mean_ptr + d, kept * (1.0 - momentum) + total * scale * momentum)
+
+
+@triton.jit
+def last_block_first(x_ptr, y_ptr, columns, D: tl.constexpr):
+    """Twice X: the ragged last block of a row is stored before the loop, the others in it, from the end on."""
+    row, d = tl.program_id(0), tl.arange(0, D)
+    last = tl.cdiv(columns, D) * D - D
+    x = tl.load(x_ptr + row * columns + last + d, mask=last + d < columns, other=0.0)
+    tl.store(y_ptr + row * columns + last + d, x * 2.0, mask=last + d < columns)
+    for start in range(D, columns, D):
+        at = last - start + d
+        tl.store(y_ptr + row * columns + at, tl.load(x_ptr + row * columns + at) * 2.0)
+
+
+@triton.jit
+def either(a, b):
+    return a | b
+
+
+@triton.jit
+def both(a, b):
+    return a & b
+
+
+@triton.jit
+def any_and_all(x_ptr, i_ptr, y_ptr, z_ptr, h_ptr, steps, M: tl.constexpr, N: tl.constexpr):
+    """Of each row of a tile whether any number is large, and whether all are; rows are loaded where there is a place; what is counted at
+    the places."""
+    r, c = tl.arange(0, M), tl.arange(0, N)
+    for t in range(0, steps):
+        i = tl.load(i_ptr + t * M + r)
+        x = tl.load(x_ptr + i[:, None] * N + c[None, :], mask=i[:, None] >= 0)
+        kept = tl.where(i[:, None] >= 0, x, -1.0)
+        tl.store(y_ptr + t * M + r, tl.reduce(kept > 1.9, 1, either).to(tl.int32))
+        tl.store(z_ptr + t * M + r, tl.reduce(kept > -1.9, 1, both).to(tl.int32))
+        tl.atomic_add(h_ptr + i, 1, mask=i >= 0)
+
+
+@triton.jit
+def larger(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def smaller(a, b):
+    return tl.minimum(a, b)
+
+
+@triton.jit
+def running_most(x_ptr, y_ptr, z_ptr, steps, M: tl.constexpr, N: tl.constexpr):
+    """Of each row of each tile the largest number so far, of each column the least."""
+    r, c = tl.arange(0, M), tl.arange(0, N)
+    for t in range(0, steps):
+        at = t * M * N + r[:, None] * N + c[None, :]
+        x = tl.load(x_ptr + at)
+        tl.store(y_ptr + at, tl.associative_scan(x, 1, larger))
+        tl.store(z_ptr + at, tl.associative_scan(x, 0, smaller))
+
+
+@triton.jit
+def halves(x_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
+    """Neighbours apart: the even ones, and the odd ones."""
+    d, e = tl.arange(0, 2 * D), tl.arange(0, D)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * 2 * D + d)
+        even, odd = tl.split(tl.reshape(x, [D, 2]))
+        tl.store(y_ptr + t * D + e, even - odd)
+        tl.store(z_ptr + t * D + e, even * odd)
+
+
+@triton.jit
+def long_taps(x_ptr, w_ptr, first_ptr, y_ptr, steps, D: tl.constexpr):
+    """A filter of six taps, each the number of one step before."""
+    d = tl.arange(0, D)
+    w0, w1, w2 = tl.load(w_ptr + d), tl.load(w_ptr + D + d), tl.load(w_ptr + 2 * D + d)
+    w3, w4, w5 = tl.load(w_ptr + 3 * D + d), tl.load(w_ptr + 4 * D + d), tl.load(w_ptr + 5 * D + d)
+    a, b, c = tl.load(first_ptr + d), tl.load(first_ptr + d), tl.load(first_ptr + d)
+    e, f = tl.load(first_ptr + d), tl.load(first_ptr + d)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D + d).to(tl.float32) * 2.0
+        y = a * w0 + b * w1 + c * w2 + e * w3 + f * w4 + x * w5
+        tl.store(y_ptr + t * D + d, y / (1.0 + tl.exp(-y)))
+        a, b, c, e, f = b, c, e, f, x
+
+
+CASES = [  # kernel, its signature, its constants
+    (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
+    (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
+     dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
+    (sums_added, "x_ptr=*fp16:16, y_ptr=*bf16:16, rows=i32", dict(D=128, ROWS=32)),
+    (counted, "x_ptr=*fp32:16, y_ptr=*i32:16, z_ptr=*i32:16, columns=i32:16", dict(M=32, N=64)),
+    (bits_changed, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*i32:16, steps=i32", dict(D=256)),
+    (half_sums, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp16:16, n=i32:16", dict(M=128, N=64, D=64)),
+    (behind_in_two, "x_ptr=*fp32:16, y_ptr=*fp32:16, w_ptr=*fp32:16, columns=i32:16, scaled=i32", dict(D=256)),
+    (stats_updated, "x_ptr=*fp16:16, mean_ptr=*fp32:16, rows=i32, scale=fp32, momentum=fp32", dict(D=256)),
+    (any_and_all, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, h_ptr=*i32:16, steps=i32", dict(M=16, N=64)),
+    (last_block_first, "x_ptr=*fp32:16, y_ptr=*fp32:16, columns=i32", dict(D=256)),
+    (running_most, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
+    (halves, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
+    (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
+]
+
+
+if __name__ == "__main__":
+    own_kernels.write_modules(CASES, sys.argv[1])
