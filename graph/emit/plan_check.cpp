@@ -97,7 +97,9 @@ class Checker {
     const Value& value = m_.values[at(v)];
     if (value.tensor >= 0) {
       // (In the loop it would be told to nobody that it has been stored.)
-      const bool known = value.type == "f32" || value.type == "f16" || value.type == "bf16";
+      const bool known =
+          value.type == "f32" || value.type == "f16" || value.type == "bf16" ||
+          ((value.type == "i32" || value.type == "i8") && value.function == Function::load);
       const bool stored = value.function == Function::store && v < m_.after_begin;
       if (!triton_ || plan_.tiles() || stored || !known)
         return Refusal{"op", value.id + " moves a number: no text is written for it"};

@@ -22,8 +22,9 @@ using meaning::UserKernel;
 using meaning::Value;
 
 constexpr std::int64_t kMostPlaces = 1 << 20;  // of two tiles that are compared one by one
-constexpr std::int64_t kMostRows = 1024;       // or iterations that one tile begins behind another
-constexpr std::int64_t kMostTrips = 1 << 14;   // of a loop, looked at one by one
+constexpr std::int64_t kMostRows =
+    1024;  // or iterations that are looked at where there may be more
+constexpr std::int64_t kMostTrips = 1 << 14;  // of a loop, looked at one by one
 
 /// Without the marks of 64 bits: index arithmetic is trusted not to leave its integers.
 Index without_width(Index index) {
@@ -89,6 +90,18 @@ Sum times(Sum sum, std::int64_t factor) {
   return sum;
 }
 
+/// k, where `far` is k times `of` and a number; `of` has arguments in it.
+std::optional<std::int64_t> multiple(const Sum& far, const Sum& of) {
+  if (far.terms.empty()) return 0;
+  const auto& [argument, by] = *of.terms.begin();
+  for (const auto& [name, times_argument] : far.terms) {
+    if (name != argument || times_argument % by != 0) continue;
+    const std::int64_t k = times_argument / by;
+    return number(difference(far, times(of, k))) ? std::optional(k) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 /// Does all of one tile of known steps lie behind all of the other?
 bool beyond(const Lie& a, const Lie& b, const Sum& far) {
   const auto apart = number(far);
@@ -131,17 +144,16 @@ Met met(const Lie& a, const Lie& b, const Sum& far) {
     const auto near_a = turned ? ra : ca, near_b = turned ? rb : cb;
     const std::size_t along = turned ? 1 : 0, across = 1 - along;
     if (!(far_a == far_b) || far_a.terms.empty() || !near_a || !near_b) continue;
-    for (std::int64_t k = -kMostRows; k <= kMostRows; ++k) {
-      const auto rest = number(difference(far, times(far_a, k)));
-      if (!rest) continue;
-      // k rows further, `rest` along them: rows are taken to end before the next one begins.
-      if (k >= extent(a, along) || -k >= extent(b, along)) return Met::never;
-      std::set<std::int64_t> places;
-      for (std::int64_t c = 0; c < extent(a, across); ++c) places.insert(c * *near_a);
-      for (std::int64_t c = 0; c < extent(b, across); ++c)
-        if (places.contains(*rest + c * *near_b)) return Met::perhaps;
-      return Met::never;
-    }
+    const auto rows = multiple(far, far_a);
+    if (!rows) continue;
+    const std::int64_t k = *rows, rest = *number(difference(far, times(far_a, k)));
+    // k rows further, `rest` along them: rows are taken to end before the next one begins.
+    if (k >= extent(a, along) || -k >= extent(b, along)) return Met::never;
+    std::set<std::int64_t> places;
+    for (std::int64_t c = 0; c < extent(a, across); ++c) places.insert(c * *near_a);
+    for (std::int64_t c = 0; c < extent(b, across); ++c)
+      if (places.contains(rest + c * *near_b)) return Met::perhaps;
+    return Met::never;
   }
   return apart ? Met::perhaps : Met::unknown;
 }

@@ -253,6 +253,19 @@ def tile(x):
     return np.asarray(x).view(Tile)
 
 
+class Number(int):
+    """A whole number that was loaded, and what is made of it."""
+
+    def to(self, kind, bitcast=False):
+        return tile(np.asarray(self, np.int32)).to(kind, bitcast)
+
+
+for _name in ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift"):
+    for _side in ("", "r"):
+        setattr(Number, f"__{_side}{_name}__", lambda self, other, of=getattr(int, f"__{_side}{_name}__"):
+                Number(of(self, other)) if isinstance(other, int) else of(self, other))
+
+
 class Whole:
     """Whole numbers in memory."""
 
@@ -579,7 +592,7 @@ def gluon_modules():
         WORLD.point()
         got = pointer.loaded(mask, other)
         if got.ndim == 0 and got.dtype.kind != "f":
-            return got.item()
+            return Number(got.item())
         return tile(np.asarray(got, np.float32)) if got.dtype.kind == "f" else tile(got)
 
     def atomic_add(pointer, x, mask=None):
