@@ -25,7 +25,8 @@ pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "las
 # behind the other's.
 IMPLIED = {"sums-added-hopper": 1, "sums-added-blackwell": 1, "bits-changed-hopper": 1, "bits-changed-blackwell": 1, "running-most-hopper": 1,
            "running-most-blackwell": 2}
-# (What a thread copies later is there later; fences and rings as below. Not looked at one by one.)
+# Where rows and counts lie is loaded again by who needs it: nobody reads the buffers of these places, so their fences and waits do nothing. What the
+# loading slot tells of one store it tells behind the other's.
 IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
 # (No run here is as long as their rings.)
 IMPLIED.update({f"{name}-{machine}": 1 for name in ("behind-in-two", "stats-updated") for machine in BOTH})
