@@ -1,6 +1,7 @@
 #include "graph/emit/cut_code.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "graph/index.hpp"
 
@@ -80,6 +81,45 @@ void move_waits(std::vector<Item>& items, const std::vector<EarlierWait>& earlie
   }
 }
 
+/// Does an op take nothing of others, and do they take nothing of it? (Places and masks, which are
+/// computed where they are used.)
+bool is_loose(const program::Program& program, int op) {
+  const program::Op& one = program.ops[at(op)];
+  const auto waits = [&](const program::Wait& wait) { return wait.before == op; };
+  const auto tells = [&](const program::Event& event) { return event.op == op; };
+  if (one.ending != program::Ending::at_once || one.writes.empty() || !one.reads.empty() ||
+      std::any_of(program.waits.begin(), program.waits.end(), waits) ||
+      std::any_of(program.events.begin(), program.events.end(), tells))
+    return false;
+  const auto written = [&](int storage) {
+    return std::find(one.writes.begin(), one.writes.end(), storage) != one.writes.end();
+  };
+  if (std::any_of(one.writes.begin(), one.writes.end(), [&](int s) {
+        return program.storages[at(s)].kind == program::Storage::in_memory;
+      }))
+    return false;
+  for (const program::Op& other : program.ops)
+    for (const program::Read& read : other.reads)
+      if (written(read.storage)) return false;
+  return true;
+}
+
+/// Loose ops move among the others: alone they make the code no deeper.
+void hold_loose(std::vector<Item>& items, const program::Program& program) {
+  std::vector<Item*> loose;
+  int least = std::numeric_limits<int>::max(), most = std::numeric_limits<int>::min();
+  for (Item& item : items) {
+    if (!item.is_wait && is_loose(program, item.index)) {
+      loose.push_back(&item);
+      continue;
+    }
+    least = std::min(least, item.lag);
+    most = std::max(most, item.lag);
+  }
+  if (least <= most)
+    for (Item* const one : loose) one->lag = std::clamp(one->lag, least, most);
+}
+
 }  // namespace
 
 int CutCode::position(int op) const {
@@ -107,6 +147,7 @@ CutCode cut_code(const program::Program& program, int slot, int cut, bool tiles,
   for (int k = 0; k < cut; ++k) --items[at(k)].lag;
   std::rotate(items.begin(), items.begin() + cut, items.end());
   move_waits(items, earlier);
+  hold_loose(items, program);
   const auto by_lag = [](const Item& a, const Item& b) { return a.lag < b.lag; };
   const int first = std::min_element(items.begin(), items.end(), by_lag)->lag;
   for (Item& item : items) item.lag -= first;

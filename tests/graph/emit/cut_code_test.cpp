@@ -130,6 +130,35 @@ TEST_CASE("lags and places of a cut loop") {
   CHECK(code.code.depth == 1);
 }
 
+TEST_CASE("what takes nothing and gives nothing makes the code no deeper") {
+  program::Program p;
+  p.slots.resize(1);
+  p.storages.resize(2);
+  p.ops.resize(3);
+  p.ops[0].writes = {0};  // a mask, say, that is computed where it is used
+  p.ops[1].stage = 70;
+  p.ops[1].writes = {1};
+  p.ops[2].stage = 71;
+  p.ops[2].reads = {{1, 0}};
+  CHECK(emit::cut_code(p, 0, 0).code.depth == 1);
+  // Something reads it.
+  program::Program read = p;
+  read.ops[2].reads.push_back({0, 0});
+  CHECK(emit::cut_code(read, 0, 0).code.depth == 71);
+  // It waits for something, or is waited for.
+  program::Program waits = p;
+  waits.events.push_back({1, {}, true, false, 0, 0, 0});
+  waits.waits.push_back({0, 0, 0, program::Need::raw, 0});
+  CHECK(emit::cut_code(waits, 0, 0).code.depth == 71);
+  program::Program told = p;
+  told.events.push_back({0, {}, true, false, 0, 0, 0});
+  CHECK(emit::cut_code(told, 0, 0).code.depth == 71);
+  // It is in memory, which others may see.
+  program::Program memory = p;
+  memory.storages[0].kind = program::Storage::in_memory;
+  CHECK(emit::cut_code(memory, 0, 0).code.depth == 71);
+}
+
 TEST_CASE("waits that stand earlier") {
   program::Program p;
   p.slots.resize(1);
