@@ -110,17 +110,26 @@ class ProjectSearch {
         solver_(budget_, options.seed, kPace),
         formula_(solver_),
         differences_(formula_, 0, 1, 1),
-        top_(found.high > 0 ? found.high - 1 : longest) {}
+        top_(found.high > 0 ? found.high - 1 : longest),
+        bottom_(found.low) {}
 
   void run() {
     if (found_.low > top_) return;
     budget_.complete([&] {
-      if (!build()) return refuted();  // by longest ways alone
+      if (!build()) {  // by longest ways alone
+        refuted();
+        may_tell_ = true;
+        return;
+      }
       TWILL_LOG("makespan ", found_.low, " to ", found_.high, ": ", formula_.variables(),
                 " variables, ", formula_.clauses(), " clauses");
       ask_all();
-      if (confirm_ && (found_.none || found_.low > bottom_)) confirm();
+      may_tell_ = !confirm_ || confirmed();
     });
+    if (confirm_ && !may_tell_) {
+      found_.low = bottom_;
+      found_.none = false;
+    }
     found_.conflicts += budget_.conflicts();
   }
 
@@ -146,7 +155,6 @@ class ProjectSearch {
     const Problem& p = project_.problem;
     const auto ways = ways_of(p, arcs_);
     if (!ways) return false;
-    bottom_ = found_.low;
     for (std::size_t v = 0; v < p.ops.size(); ++v) {
       const Cycle earliest = ways->head[v], latest = top_ - ways->tail[v];
       if (latest < earliest) return false;
@@ -227,8 +235,9 @@ class ProjectSearch {
     }
   }
   /// What is proved, again: each lemma by itself, and CaDiCaL refutes a makespan below. Throws
-  /// std::logic_error where one of them does not.
-  void confirm() {
+  /// std::logic_error where one of them does not; false = a limit came first.
+  bool confirmed() {
+    if (!found_.none && found_.low == bottom_) return true;
     const MemoryCnf &clauses = solver_.clauses(), &lemmas = solver_.lemmas();
     SatSolver cadical(budget_, 0);
     for (int v = 0; v < clauses.variables(); ++v) cadical.new_variable();
@@ -242,8 +251,10 @@ class ProjectSearch {
       const int shorter = -longer(found_.low - 1);
       cadical.add_clause({&shorter, 1});
     }
-    if (cadical.solve() == Verdict::sat)
+    const Verdict verdict = cadical.solve();
+    if (verdict == Verdict::sat)
       throw std::logic_error("CaDiCaL does not confirm a bound on the makespan");
+    return verdict == Verdict::unsat;
   }
   /// The greatest makespan that is asked about.
   Cycle top() const { return found_.high > 0 ? std::min(top_, found_.high - 1) : top_; }
@@ -256,7 +267,8 @@ class ProjectSearch {
   Cdcl solver_;
   Formula formula_;
   Differences differences_;
-  Cycle top_, bottom_ = 1;
+  bool may_tell_ = false;  ///< what is proved
+  Cycle top_, bottom_;
   int first_longer_ = 1;
   std::vector<order::StartLiterals> starts_;
   std::optional<order::TimeTable> time_table_;

@@ -20,7 +20,8 @@ bool few_starts(const Project& project, Cycle high);
 /// one no longer than `longest` exists if any does. It asks for the best, below what is found, and
 /// for an eighth of the conflicts at the lower bound; all that is learned serves both. `confirm`:
 /// what is proved is proved again by CaDiCaL from the clauses and the lemmas, each of which is
-/// looked at by itself; throws std::logic_error where that fails.
+/// looked at by itself; throws std::logic_error where that fails, and does not tell what a limit
+/// left unconfirmed.
 void search_makespan(const Project& project, const Options& options, const std::stop_token& stop,
                      Cycle longest, bool confirm, Makespan& found);
 

@@ -89,21 +89,6 @@ std::string tile_layout(Target target, std::int64_t m, std::int64_t n, int warps
          "], block_bases=[], shape=[64, " + text(n) + "])";
 }
 
-namespace {
-
-/// In which Triton scans a tile: neighbours of a row first; "" = none is known.
-std::string scan_layout(std::int64_t m, std::int64_t n, int warps) {
-  constexpr std::int64_t kTogether = 4, kThreads = 32;
-  const auto power = [](std::int64_t x) { return x > 0 && (x & (x - 1)) == 0; };
-  if (!power(m) || !power(n) || !power(warps)) return "";
-  const std::int64_t across = std::clamp<std::int64_t>(n / kTogether, 1, kThreads);
-  return "gl.BlockedLayout([1, " + std::to_string(std::min(kTogether, n)) + "], [" +
-         std::to_string(kThreads / across) + ", " + std::to_string(across) + "], [" +
-         std::to_string(warps) + ", 1], [1, 0])";
-}
-
-}  // namespace
-
 std::string lone_vector_layout(std::int64_t length, int warps) {
   constexpr std::int64_t kTogether = 4;  // neighbours of a thread
   std::int64_t each = 1;
@@ -397,30 +382,6 @@ std::string ValuePrinter::begun(int value, const Expression& first) const {
   return first.text;
 }
 
-std::string ValuePrinter::running(const Value& value, const Expression& of,
-                                  const Layout& layout) const {
-  const int warps = plan_.warps(slot_);
-  if (of.layout.kind == Layout::none || of.layout.turned || of.layout != layout)
-    throw Refusal{"operand", value.id + " is a running sum of what is no tile of its layout"};
-  const bool vector = value.shape.size() == 1;
-  const std::string scanned = vector ? lone_vector_layout(value.shape[0], warps)
-                                     : scan_layout(value.shape[0], value.shape[1], warps);
-  if (scanned.empty() || (vector && (value.shape[0] & (value.shape[0] - 1)) != 0))
-    throw Refusal{"op", value.id + " is a running sum of a tile that has no layout for it"};
-  const bool most = value.function == Function::running_max;
-  const bool least = value.function == Function::running_min;
-  (most ? needs_.running_max : least ? needs_.running_min : needs_.running_sum) = true;
-  const std::string by = most ? "keep_larger" : least ? "keep_smaller" : "add_up";
-  const std::string kind = value.type == "i32" || value.type == "i8" ? "i32" : "f32";
-  const std::string text = of.text + (of.type == kind ? ""
-                                      : kind == "i32" ? ".to(gl.int32)"
-                                                      : ".to(gl.float32)");
-  const std::string axis = !vector && value.operands.size() > 1 ? "1" : "0";
-  if (layout.kind == Layout::alone) return "gl.associative_scan(" + text + ", 0, " + by + ")";
-  return "gl.convert_layout(gl.associative_scan(gl.convert_layout(" + text + ", " + scanned +
-         "), " + axis + ", " + by + "), " + text_of(layout) + ")";
-}
-
 std::string ValuePrinter::converted(const Expression& from, const Layout& to) const {
   if (from.layout == to || from.layout.kind == Layout::none) return from.text;
   if (to.kind == Layout::right && to.turned)
@@ -499,6 +460,9 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     if (value.type == "f32") return Expression{text, layout, value.type};
     return Expression{(atom ? text : "(" + text + ")") + ".to(" + type + ")", layout, value.type};
   };
+  const auto as_asked = [&](const Expression& made) {
+    return made.type == value.type ? made : result(made.text, true);
+  };
   switch (value.function) {
     case Function::copy:
     case Function::store: {
@@ -547,38 +511,12 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     case Function::not_equal: return compared(value, in, layout);
     case Function::row_max:
     case Function::row_min:
-    case Function::row_sum: {
-      // Of a matrix its rows, or its columns where it is seen transposed; of a vector a number.
-      const std::string kind = value.type == "i32" || value.type == "i8" ? "i32" : "f32";
-      const std::string text = in[0].text + (in[0].type == kind ? ""
-                                             : kind == "i32"    ? ".to(gl.int32)"
-                                                                : ".to(gl.float32)");
-      const Layout& from = in[0].layout;
-      const bool matrix = from.kind == Layout::matrix;
-      if (from.turned || from.kind == Layout::none)
-        throw Refusal{"operand", value.id + " reduces what is no tile"};
-      const bool down = !matrix || value.operands[0].transposed;
-      const Layout left{!matrix ? Layout::none
-                        : down  ? Layout::of_columns
-                                : Layout::of_rows,
-                        matrix ? from.rows : 0, matrix ? from.columns : 0};
-      const std::string_view with = value.function == Function::row_max   ? "gl.max("
-                                    : value.function == Function::row_min ? "gl.min("
-                                                                          : "gl.sum(";
-      const Expression reduced{std::string(with) + text + (down ? ", axis=0)" : ", axis=1)"), left,
-                               kind};
-      if (kind == value.type) return {converted(reduced, layout), layout, value.type};
-      return result(converted(reduced, layout), true);
-    }
+    case Function::row_sum: return as_asked(reduced(value, in[0], layout));
     case Function::place_of_max:
     case Function::place_of_min: return row_place(value, in[0], layout);
     case Function::running_max:
     case Function::running_min:
-    case Function::running_sum: {
-      const std::string text = running(value, in[0], layout);
-      if (value.type == "i32") return {text, layout, value.type};
-      return result(text, true);
-    }
+    case Function::running_sum: return as_asked(running(value, in[0], layout));
     case Function::bits:
       if (in[0].type != (value.type == "f32" ? "i32" : "f32"))
         throw Refusal{"type", value.id + " takes the bits of " + in[0].type};

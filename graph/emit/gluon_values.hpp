@@ -123,8 +123,10 @@ class ValuePrinter {
   Expression row_place(const meaning::Value& value, const Expression& of,
                        const Layout& layout) const;
   /// In a layout that Triton scans, and back.
-  std::string running(const meaning::Value& value, const Expression& of,
-                      const Layout& layout) const;
+  Expression running(const meaning::Value& value, const Expression& of, const Layout& layout) const;
+  /// Of a matrix its rows, or its columns where it is seen transposed; of a vector a number:
+  /// gluon_reductions.cpp.
+  Expression reduced(const meaning::Value& value, const Expression& of, const Layout& layout) const;
   // gluon_bounds.cpp
   struct Places {
     std::string row, column;  ///< of every element; "0" = it has none

@@ -12,7 +12,7 @@ import emit_around_test as around
 import emit_pointers_test as pointers
 import numpy as np
 import stand_in
-from emit_whole_test import same
+from emit_whole_test import Taps, same
 
 stand_in.NAN_DROPPED = True
 
@@ -225,24 +225,9 @@ class AnyAndAll:
         yield same(self.h, 3 + np.bincount(self.i[self.i >= 0], minlength=50))
 
 
-class LongTaps:
-    """long_taps(x, w, first, y, steps): before step 0 all numbers are the first's."""
-
-    def make(self, n, random):
-        self.steps, self.grid = n, (1,)
-        self.x = around.floats(random, n, 256).astype(np.float16)
-        self.w, self.first = around.floats(random, 6, 256), around.floats(random, 256)
-        self.y = np.full((n, 256), np.nan, np.float32)
-
-    def arguments(self):
-        return [self.x, self.w, self.first, self.y, self.steps]
-
-    def errors(self):
-        if self.steps == 0:
-            return
-        all_of = np.vstack([np.tile(self.first, (5, 1)), self.x.astype(np.float32) * 2]).astype(np.float64)
-        y = sum(all_of[k : k + self.steps] * self.w[k] for k in range(6))
-        yield off(self.y, y / (1 + np.exp(-y)))
+class LongTaps(Taps):
+    """long_taps(x, w, first, y, steps)."""
+    TAPS = 6
 
 
 around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded, "sums-added": SumsAdded, "counted": Counted,

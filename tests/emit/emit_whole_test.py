@@ -179,11 +179,12 @@ class WeightsUnsigned:
 
 class Taps:
     """taps(x, w, first, y, steps): before step 0 all numbers are the first's."""
+    TAPS = 4
 
     def make(self, n, random):
         self.steps, self.grid = n, (1,)
         self.x = around.floats(random, n, 256).astype(np.float16)
-        self.w, self.first = around.floats(random, 4, 256), around.floats(random, 256)
+        self.w, self.first = around.floats(random, self.TAPS, 256), around.floats(random, 256)
         self.y = np.full((n, 256), np.nan, np.float32)
 
     def arguments(self):
@@ -192,8 +193,8 @@ class Taps:
     def errors(self):
         if self.steps == 0:
             return
-        all_of = np.vstack([np.tile(self.first, (3, 1)), self.x.astype(np.float32) * 2]).astype(np.float64)
-        y = sum(all_of[k : k + self.steps] * self.w[k] for k in range(4))
+        all_of = np.vstack([np.tile(self.first, (self.TAPS - 1, 1)), self.x.astype(np.float32) * 2]).astype(np.float64)
+        y = sum(all_of[k : k + self.steps] * self.w[k] for k in range(self.TAPS))
         yield off(self.y, y / (1 + np.exp(-y)))
 
 
