@@ -72,6 +72,14 @@ void SlotPrinter::store(int depth, int op, const Value& value, Iteration it) {
     store_in_loop(depth, op, value, it);
     return;
   }
+  if (value.shape.empty()) {
+    if (plan_.links.values[at(op)].size() != 1)
+      refuse("op", "the store " + value.id + " is part of a chain");
+    if (!barriers_of(legal_op(op), it).empty())
+      refuse("release", "the store " + value.id + " was to tell a barrier of its end");
+    store_number(depth, op, plan_.links.result[at(op)], it);
+    return;
+  }
   if (value.shape.size() != 2)
     refuse("op", value.id + " stores a vector in every iteration: not emitted yet");
   if (plan_.links.values[at(op)].size() != 1)

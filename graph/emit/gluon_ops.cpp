@@ -427,8 +427,13 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
   }
   chain_.clear();
   Expression last;
+  std::vector<int> stores;
   for (const int v : chain) {
     const Value& value = m_.values[at(v)];
+    if (value.function == Function::store && value.shape.empty()) {
+      stores.push_back(v);
+      continue;
+    }
     if (value.function == Function::product) {
       chain_[v] = product_within(depth, op, v, it);
       continue;
@@ -455,8 +460,28 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
       chain_[v] = {plan_.variable[at(v)], last.layout, last.type};
     }
   }
-  keep(depth, op, it, last);
+  if (!stores.empty() && plan_.registers_of(op) < 0) {
+    line(depth, variable(op) + " = " + last.text);
+    last.text = variable(op);
+  }
+  if (stores.empty() || !p_.ops[at(op)].writes.empty()) keep(depth, op, it, last);
+  chain_[result] = {variable(op), last.layout, last.type};
+  for (const int v : stores) store_number(depth, op, v, it);
   arrive(depth, legal_op(op), it);
+}
+
+void SlotPrinter::store_number(int depth, int op, int v, Iteration it) {
+  const Value& value = m_.values[at(v)];
+  if (it.from == Iteration::end) use("n");
+  ensure_ended(depth, op, value, it);
+  const std::string iteration = iteration_text(it);
+  const Expression number =
+      values_.evaluate(v, {operand(op, value.operands[0], it)}, {}, iteration);
+  line(depth, std::string(plan_.adds(value.tensor) ? "gl.atomic_add(" : "gl.store(") +
+                  pointer_of(value, iteration.find(' ') == std::string::npos
+                                        ? iteration
+                                        : "(" + iteration + ")") +
+                  ", " + number.text + ")");
 }
 
 void SlotPrinter::keep(int depth, int op, Iteration it, const Expression& result) {

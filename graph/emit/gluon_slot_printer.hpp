@@ -222,6 +222,8 @@ class SlotPrinter {
                       const std::string& first_column, const std::string& iteration = "");
   /// From registers, in every iteration: it has ended where its text stands.
   void store_in_loop(int depth, int op, const Value& value, Iteration it);
+  /// A step of an op: one number, by a pointer.
+  void store_number(int depth, int op, int v, Iteration it);
   /// Do products of this slot read what the op (of the legal program) copied by threads?
   bool needs_fence(int legal_event_op) const;
   /// Does a product of this slot read a tile from before the loop that threads copied, and nothing

@@ -448,6 +448,13 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
                      (value.function == Function::within &&
                       std::all_of(value.operands.begin(), value.operands.end(),
                                   [](const Operand& one) { return one.value < 0; }));
+  // (What is always so is no choice.)
+  if (value.function == Function::select && value.operands[0].value < 0 &&
+      value.operands[0].constant.empty()) {
+    const Expression& chosen = in[value.operands[0].number > 0 ? 1 : 2];
+    if (chosen.type == value.type && chosen.layout.kind == layout.kind)
+      return {converted(chosen, layout), layout, value.type};
+  }
   if (is_whole(value, in)) return whole(value, in, layout);
   if (type.empty() || ((value.type == "i32" || value.type == "i8") && !exact))
     throw Refusal{"type", value.id + " is of type " + value.type};

@@ -37,7 +37,8 @@ class Checker {
                                  ": no text is written for it yet"};
       if (value.function == Function::store && value.operands.size() == 2)
         return Refusal{"op", value.id + " stores in some iterations alone: no text is written"};
-      if (value.function == Function::store && m_.in_loop(v) && value.shape.empty())
+      if (value.function == Function::store && m_.in_loop(v) && value.shape.empty() &&
+          (!triton_ || plan_.user == nullptr))
         return Refusal{"op", value.id + " moves a number: no text is written for it"};
       if (value.function == Function::within && value.operands[0].value < 0 &&
           value.operands[1].value < 0 && value.operands[0] == value.operands[1] &&
@@ -96,12 +97,10 @@ class Checker {
   std::optional<Refusal> number(int v) const {
     const Value& value = m_.values[at(v)];
     if (value.tensor >= 0) {
-      // (In the loop it would be told to nobody that it has been stored.)
       const bool known =
           value.type == "f32" || value.type == "f16" || value.type == "bf16" ||
-          ((value.type == "i32" || value.type == "i8") && value.function == Function::load);
-      const bool stored = value.function == Function::store && v < m_.after_begin;
-      if (!triton_ || plan_.tiles() || stored || !known)
+          value.type == "i32" || (value.type == "i8" && value.function == Function::load);
+      if (!triton_ || plan_.tiles() || !known)
         return Refusal{"op", value.id + " moves a number: no text is written for it"};
       return std::nullopt;
     }

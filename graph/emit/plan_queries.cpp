@@ -198,6 +198,12 @@ bool Plan::carried_in_alone(int value) const {
 
 bool Plan::unused(int value) const {
   if (meaning->values[at(value)].tensor >= 0) return false;
+  // (Its op may store something else, too.)
+  if (const int op = meaning->in_loop(value) ? links.runner[at(value)] : -1;
+      op >= 0 && std::any_of(links.values[at(op)].begin(), links.values[at(op)].end(), [&](int v) {
+        return meaning->values[at(v)].function == Function::store;
+      }))
+    return false;
   for (int v = 0; v < static_cast<int>(meaning->values.size()); ++v)
     for (const Operand& one : meaning->values[at(v)].operands)
       if (one.value == value && v != value) return false;

@@ -178,11 +178,26 @@ void MeaningBuilder::store_after(int index) {
     value.type = type_name(index, tile);
     value.shape = shape(index, tile, dimension);
     value.operands = {beside(index, value, source(index, tile, Where::after, copy, dimension))};
+    if (value.operands[0].value < 0 && !value.shape.empty()) repeat_after(value);
     const bool plain = masked_move(index, value, Where::after, copy, dimension);
     if (branch_behind(index) != kNone) add_conditions(index, value, Where::after);
     value.tensor = tensor(index, copy, copies, dimension, value.type, value.shape, plain);
     after_.push_back(std::move(value));
   }
+}
+
+/// A number everywhere: a tile inside of bounds that let everything through.
+void MeaningBuilder::repeat_after(meaning::Value& store) {
+  meaning::Value tile;
+  tile.id = unique(store.id + ".filled");
+  tile.function = Function::within;
+  tile.type = store.type;
+  tile.shape = store.shape;
+  tile.operands = {store.operands[0], store.operands[0]};
+  tile.operands.resize(at(meaning::first_bound(Function::within)) + meaning::kBoundNumbers);
+  after_.push_back(std::move(tile));
+  store.operands[0] = {};
+  store.operands[0].value = kAfter + static_cast<int>(after_.size()) - 1;
 }
 
 /// The conditions of the branches that an op behind the loop stands in, as bounds.
@@ -271,19 +286,34 @@ int MeaningBuilder::maker_of(int value) const {
   return last;
 }
 
+/// An op of the loop's body that can do one more thing: of those that compute in registers the
+/// last. kNone = there is none.
+int MeaningBuilder::op_that_computes() const {
+  const auto& ops = m_.block(body_).ops;
+  const auto found = std::find_if(ops.rbegin(), ops.rend(), [&](int op) {
+    const OpClass c = class_of(m_.op(op));
+    return (c == OpClass::elementwise || c == OpClass::reduction) && node(op, 0) != kNone;
+  });
+  return found == ops.rend() ? kNone : *found;
+}
+
 /// Numbers that the loop stores. The problem has no op for it: each is a step of the op that its
-/// number is made by. One that is not read is left out; the meaning is not all of the function.
+/// number is made by last, or of another one where it is made of what is loaded alone. One that is
+/// not read is left out; the meaning is not all of the function.
 void MeaningBuilder::stores_of_numbers() {
   for (const int index : m_.block(body_).ops) {
     const Operation& op = m_.op(index);
     if (class_of(op) != OpClass::store || node(index, 0) != kNone) continue;
-    tried([&] {
+    const bool read = tried([&] {
       if (op.name != "tt.store" || op.operands.size() != 2 ||
           !is_tile(op.operands[1], TypeKind::scalar))
         refuse(index, "only a plain store of a number is read");
-      const int maker = maker_of(op.operands[1]);
+      int maker = maker_of(op.operands[1]);
+      if (maker == kNone) maker = op_that_computes();
       const int made = maker == kNone ? kNone : node(maker, 0);
-      if (made == kNone || copies_of(maker) > 1 || loop_value_[at(made)] < 0)
+      const OpClass c = made == kNone ? OpClass::unknown : class_of(m_.op(maker));
+      if ((c != OpClass::elementwise && c != OpClass::reduction) || copies_of(maker) > 1 ||
+          loop_value_[at(made)] < 0)
         refuse(index, "no op of the loop makes what it stores");
       for (const Chunk& chunk : k_.kernel.chunks)
         if (std::find(chunk.ops.begin(), chunk.ops.end(), at(made)) != chunk.ops.end())
@@ -297,6 +327,8 @@ void MeaningBuilder::stores_of_numbers() {
       value.tensor = tensor(index, 0, 1, -1, value.type, value.shape);
       scalars_.push_back(std::move(value));
     });
+    if (!read && kernel_.incomplete.empty())
+      kernel_.incomplete = "a number is stored in line " + std::to_string(op.line);
   }
 }
 
@@ -560,9 +592,7 @@ void MeaningBuilder::check_function() {
   const auto loop = std::find(ops.begin(), ops.end(), loop_);
   for (int other = 0; other < static_cast<int>(m_.ops.size()); ++other) {
     if (class_of(m_.op(other)) != OpClass::store) continue;
-    if (order_.contains(other) && node(other, 0) == kNone && kernel_.incomplete.empty())
-      kernel_.incomplete = "a number is stored in line " + std::to_string(m_.op(other).line);
-    if (under_.contains(other)) continue;
+    if (under_.contains(other)) continue;  // (Numbers: stores_of_numbers().)
     int around = other;
     while (around != kNone && around != function) around = m_.parent(around);
     if (around != function) continue;

@@ -96,6 +96,7 @@ class MeaningBuilder {
   bool starts_at_zero(int op, int value) const;
   void finish_tile(const meaning::Meaning& meaning, meaning::Value& value) const;
   void check_shapes(const meaning::Meaning& meaning, const meaning::Value& value) const;
+  void keep_last();
   ModuleMeaning joined();
 
   // meaning_sources.cpp
@@ -178,9 +179,11 @@ class MeaningBuilder {
   void store_after(int op);
   bool stored_later(int op) const;
   int root_of(int pointer) const;
+  void repeat_after(meaning::Value& store);
   void store_number(int op);
   void stores_of_numbers();
   int maker_of(int value) const;
+  int op_that_computes() const;
   int dimension_after(int value, int depth = 0) const;
   /// Is it one loop of a sequence, each of which does a part of what the function does?
   bool in_sequence() const { return !sequence_.empty(); }

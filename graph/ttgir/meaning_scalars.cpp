@@ -54,7 +54,10 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
   }
   if (is_integer(value)) {
     const auto index = indices_.of(value);
-    if (index && !is_flags(value)) return place_number(user, value, *index, where, distance);
+    // (What does not grow by a number in every iteration is computed, like data.)
+    const bool grows = index && (sum_of(*index).per_iteration() || step_of(*index) ||
+                                 v.op == kNone || !order_.contains(v.op));
+    if (grows && !is_flags(value)) return place_number(user, value, *index, where, distance);
   } else if (!is_real(m_.type_of(value)))
     refuse(user, "it repeats a number that is known at run time alone");
   if (v.op == kNone && v.block == body_ && v.index > 0)

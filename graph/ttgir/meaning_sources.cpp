@@ -83,7 +83,7 @@ MeaningBuilder::Seen MeaningBuilder::source(int user, int value, Where where, in
   if (v.op == kNone) {
     if (v.block == body_ && v.index > 0) return carried(user, value, copy, dimension, distance);
     if (is_tile(value, TypeKind::scalar) &&
-        (indices_.argument(value) >= 0 || carried_around(value) != kNone))
+        (v.block == body_ || indices_.argument(value) >= 0 || carried_around(value) != kNone))
       return scalar(user, value, where, distance);
     if (carried_around(value) != kNone) {
       Seen seen;
