@@ -4,11 +4,12 @@
     VENV/bin/python bench/guessed_kernels.py build/release/engine/twill CHECKOUT [-o FOLDER] [PART OF A PATH ...]
 
 Each is compiled for cuda:90 and cuda:100 up to where Triton would set stages, then solved, run as a program and written as a Gluon kernel. A guess may
-be wrong, and then the kernel does not compile: what is looked for is what fails behind that. Exit code 1 where Twill crashes, does not end in a
+be wrong, and then the kernel does not compile (or not in a minute): what is looked for is what fails behind that. Exit code 1 where Twill crashes, does not end in a
 minute, or computes something wrong; 77 without Triton. FOLDER keeps the modules. Nothing of the library is kept elsewhere."""
 import argparse
 import collections
 import inspect
+import multiprocessing
 import os
 import re
 import sys
@@ -110,6 +111,22 @@ def module_text(kernel, source, names, target):
     return None, (str(error).strip().splitlines() or [type(error).__name__])[-1][:120]
 
 
+def within_limit(make, *given):
+    """What a function returns, in a process of its own, which is ended after a minute: some of Triton's passes do not end."""
+    context = multiprocessing.get_context("fork")  # (Kernels are not sent: the process has them.)
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: theirs.send(make(*given)), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        made = ours.recv() if ours.poll(SECONDS) else (None, f"not compiled in {SECONDS} s")
+    except EOFError:
+        made = None, "Triton ended its process"
+    process.kill()
+    process.join()
+    return made
+
+
 def main():
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("twill")
@@ -141,7 +158,7 @@ def main():
                 continue
             for name, kernel, source, names in kernels:
                 for target in TARGETS:
-                    text, why = module_text(kernel, source, names, target)
+                    text, why = within_limit(module_text, kernel, source, names, target)
                     if text is None or not re.search(r"scf\.(for|while)", text):
                         statuses["without a loop" if text else "not compiled"] += 1
                         print(f"{inside} {name}.{target}: " + ("no loop" if text else f"not compiled ({why})"), flush=True)

@@ -18,7 +18,7 @@ stand_in.NAN_DROPPED = True
 
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
-                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all") for machine in BOTH] + ["half-sums-hopper"]
+                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "last-kept", "every-third") for machine in BOTH] + ["half-sums-hopper"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
@@ -29,7 +29,8 @@ IMPLIED = {"sums-added-hopper": 1, "sums-added-blackwell": 1, "bits-changed-hopp
 # loading slot tells of one store it tells behind the other's.
 IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
 # (No run here is as long as their rings.)
-IMPLIED.update({f"{name}-{machine}": 1 for name in ("behind-in-two", "stats-updated") for machine in BOTH})
+IMPLIED.update({f"{name}-{machine}": 1 for name in ("behind-in-two", "stats-updated", "numbers-stored", "every-third") for machine in BOTH})
+IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 off = around.off
 
 
@@ -225,6 +226,61 @@ class AnyAndAll:
         yield same(self.h, 3 + np.bincount(self.i[self.i >= 0], minlength=50))
 
 
+class NumbersStored:
+    """numbers_stored(x, s, mean, twice, count, most, one, steps)."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.s = around.floats(random, n, 256), around.floats(random, n)
+        self.mean, self.twice, self.count = np.full(n, np.nan, np.float16), np.full(3 * n, np.nan, np.float32), np.full(n, -7, np.int32)
+        self.most, self.one = np.full(n, np.nan, np.float32), np.full(256, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.s, self.mean, self.twice, self.count, self.most, self.one, self.steps]
+
+    def errors(self):
+        yield off(self.mean, self.x.astype(np.float64).mean(axis=1) * self.s)
+        yield same(self.twice[::3], self.s * np.float32(2))
+        yield same(self.count, (self.x > 0).sum(axis=1))
+        yield same(self.most, np.maximum.accumulate(np.maximum(self.x.max(axis=1, initial=-100.0), np.float32(-100))))
+        yield same(self.one, np.full(256, 1.5))
+
+
+class LastKept:
+    """last_kept(x, i, y, z, w, steps): without a step what there was before."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.i = around.floats(random, n, 16, 64), random.integers(0, 99, (n, 16)).astype(np.int32)
+        self.y, self.z = (np.full((16, 64), np.nan, np.float32) for _ in range(2))
+        self.w = np.full(16, -7, np.int32)
+
+    def arguments(self):
+        return [self.x, self.i, self.y, self.z, self.w, self.steps]
+
+    def errors(self):
+        yield off(self.y, self.x.astype(np.float64).sum(axis=0))
+        yield same(self.z, np.square(self.x[-1]) if self.steps else np.full((16, 64), 3.0))
+        yield same(self.w, 1 - self.i[-1] % 2 if self.steps else np.full(16, 7))
+
+
+class EveryThird:
+    """every_third(x, y, first, steps): `first` may be less than 0, and the rest has its sign."""
+
+    def make(self, n, random):
+        self.steps, self.grid, self.first = n, (1,), (0, 1, -5, 2)[n % 4]
+        self.x, self.y = around.floats(random, n, 256), np.full(256, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.first, self.steps]
+
+    def errors(self):
+        want = np.zeros(256)
+        for k in range(self.steps):
+            want = want + self.x[k] if np.fmod(self.first + k, 3) == 1 else want * 0.5 - self.x[k]
+        yield off(self.y, want)
+
+
 class LongTaps(Taps):
     """long_taps(x, w, first, y, steps)."""
     TAPS = 6
@@ -232,7 +288,8 @@ class LongTaps(Taps):
 
 around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded, "sums-added": SumsAdded, "counted": Counted,
                        "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
-                       "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst, "long-taps": LongTaps})
+                       "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst,
+                       "numbers-stored": NumbersStored, "last-kept": LastKept, "every-third": EveryThird, "long-taps": LongTaps})
 
 
 def main():

@@ -176,6 +176,55 @@ def running_most(x_ptr, y_ptr, z_ptr, steps, M: tl.constexpr, N: tl.constexpr):
 
 
 @triton.jit
+def numbers_stored(x_ptr, s_ptr, mean_ptr, twice_ptr, count_ptr, most_ptr, one_ptr, steps, D: tl.constexpr):
+    """Of each row its mean, scaled by a number that is loaded, that number twice, how many numbers are above 0; of all rows the largest
+    mean so far; behind the loop 1.5 everywhere."""
+    d = tl.arange(0, D)
+    most = -100.0
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D + d)
+        s = tl.load(s_ptr + t)
+        mean = tl.sum(x, 0) / D * s
+        most = tl.maximum(most, tl.max(x, 0))
+        tl.store(mean_ptr + t, mean.to(tl.float16))
+        tl.store(twice_ptr + 3 * t, s * 2.0)
+        tl.store(count_ptr + t, tl.sum((x > 0.0).to(tl.int32), 0))
+        tl.store(most_ptr + t, most)
+    tl.store(one_ptr + d, tl.full([D], 1.5, tl.float32))
+
+
+@triton.jit
+def last_kept(x_ptr, i_ptr, y_ptr, z_ptr, w_ptr, steps, M: tl.constexpr, D: tl.constexpr):
+    """The sum of tiles; of the last one its squares, and which of its rows are even."""
+    r, d = tl.arange(0, M), tl.arange(0, D)
+    total = tl.zeros([M, D], tl.float32)
+    square = tl.full([M, D], 3.0, tl.float32)
+    even = tl.full([M], 7, tl.int32)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + (t * M + r)[:, None] * D + d[None, :])
+        even = 1 - (tl.load(i_ptr + t * M + r) & 1)
+        square = x * x
+        total += x
+    tl.store(y_ptr + r[:, None] * D + d[None, :], total)
+    tl.store(z_ptr + r[:, None] * D + d[None, :], square)
+    tl.store(w_ptr + r, even)
+
+
+@triton.jit
+def every_third(x_ptr, y_ptr, first, steps, D: tl.constexpr):
+    """Of each three steps, counted from an argument on, one is added; with the others the sum is halved."""
+    d = tl.arange(0, D)
+    total = tl.zeros([D], tl.float32)
+    for t in range(first, first + steps):
+        x = tl.load(x_ptr + (t - first) * D + d)
+        if t % 3 == 1:
+            total += x
+        else:
+            total = total * 0.5 - x
+    tl.store(y_ptr + d, total)
+
+
+@triton.jit
 def halves(x_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
     """Neighbours apart: the even ones, and the odd ones."""
     d, e = tl.arange(0, 2 * D), tl.arange(0, D)
@@ -214,6 +263,10 @@ CASES = [  # kernel, its signature, its constants
     (any_and_all, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, h_ptr=*i32:16, steps=i32", dict(M=16, N=64)),
     (last_block_first, "x_ptr=*fp32:16, y_ptr=*fp32:16, columns=i32", dict(D=256)),
     (running_most, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
+    (numbers_stored, "x_ptr=*fp32:16, s_ptr=*fp32:16, mean_ptr=*fp16:16, twice_ptr=*fp32:16, count_ptr=*i32:16, most_ptr=*fp32:16, one_ptr=*fp32:16, steps=i32",
+     dict(D=256)),
+    (last_kept, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, w_ptr=*i32:16, steps=i32", dict(M=16, D=64)),
+    (every_third, "x_ptr=*fp32:16, y_ptr=*fp32:16, first=i32, steps=i32", dict(D=256)),
     (halves, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]

@@ -266,6 +266,12 @@ for _name in ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift"):
                 Number(of(self, other)) if isinstance(other, int) else of(self, other))
 
 
+for _name in ("eq", "ne", "gt", "ge", "lt", "le"):
+    setattr(Number, f"__{_name}__", lambda self, other, of=getattr(int, f"__{_name}__"):
+            Number(of(self, other)) if isinstance(other, int) else of(self, other))
+Number.__hash__ = int.__hash__
+
+
 class Whole:
     """Whole numbers in memory."""
 
@@ -584,7 +590,7 @@ def gluon_modules():
         known(x, "a store")
         WORLD.point()
         places, meant = pointer.places(mask)
-        assert places.shape == x.shape, "shapes differ"
+        assert places.shape == np.shape(x), "shapes differ"
         assert len(set(places[meant].tolist())) == int(meant.sum()), "an element is stored twice"
         pointer.array[places[meant]] = pointer.kind.rounded(np.asarray(x)[meant])
 
