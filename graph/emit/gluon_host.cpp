@@ -380,13 +380,18 @@ class HostPrinter {
       case Function::row_min: text = x(0) + ".amin(dim=1)"; break;
       case Function::row_sum: text = x(0) + ".sum(dim=1)"; break;
       case Function::running_sum:
-        text = x(0) + ".cumsum(dim=" + (value.operands.size() == 2 ? "1)" : "0)");
-        break;
       case Function::running_max:
-      case Function::running_min:
-        text = x(0) + (value.function == Function::running_max ? ".cummax(dim=" : ".cummin(dim=") +
-               (value.operands.size() == 2 ? "1" : "0") + ").values";
+      case Function::running_min: {
+        const std::string dim = meaning::runs_along_rows(value) ? "1" : "0";
+        const bool back = meaning::runs_from_end(value);
+        text = x(0) + (back ? ".flip(" + dim + ")" : "") +
+               (value.function == Function::running_sum   ? ".cumsum(dim="
+                : value.function == Function::running_max ? ".cummax(dim="
+                                                          : ".cummin(dim=") +
+               dim + ")" + (value.function == Function::running_sum ? "" : ".values") +
+               (back ? ".flip(" + dim + ")" : "");
         break;
+      }
       case Function::lower: text = "torch.tril(" + x(0) + ")"; break;
       case Function::within: {
         std::string kept;

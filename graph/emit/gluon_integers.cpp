@@ -29,13 +29,19 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
     throw program::Refusal{"op", value.id + " " + what + ": no text is written for it"};
   };
   if (value.type != "i32" && value.type != "i8") refuse("makes integers of type " + value.type);
-  if (in[0].type.empty() && in[1].type.empty()) refuse("is made of two numbers");
+  const bool numbers = in[0].type.empty() && in[1].type.empty();
+  if (numbers && value.operands[0].constant.empty()) refuse("is made of two numbers");
   std::array<std::string, 2> text;
   for (std::size_t k = 0; k < 2; ++k) {
     if (!in[k].type.empty()) {
       if (in[k].type != "i32" && in[k].type != "i8")
         refuse("is made of integers of type " + in[k].type);
       text[k] = placed(value, k, in[k], layout) + (in[k].type == "i8" ? ".to(gl.int32)" : "");
+      continue;
+    }
+    // (An integer of the launch may be a constant of Python's.)
+    if (!value.operands[k].constant.empty() && plan_.user != nullptr) {
+      text[k] = k == 0 ? "gl.to_tensor(" + in[k].text + ")" : in[k].text;
       continue;
     }
     const auto number = whole_text(value.operands[k]);

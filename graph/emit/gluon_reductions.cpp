@@ -69,11 +69,12 @@ Expression ValuePrinter::running(const meaning::Value& value, const Expression& 
   (most ? needs_.running_max : least ? needs_.running_min : needs_.running_sum) = true;
   const std::string by = most ? "keep_larger" : least ? "keep_smaller" : "add_up";
   const Counted in = counted(value, of);
-  const std::string axis = !vector && value.operands.size() > 1 ? "1" : "0";
+  const std::string axis = !vector && meaning::runs_along_rows(value) ? "1" : "0";
   const bool lone = layout.kind == Layout::alone;
   const std::string tile = lone ? in.text : "gl.convert_layout(" + in.text + ", " + scanned + ")";
   const std::string made =
-      "gl.associative_scan(" + tile + ", " + (lone ? "0" : axis) + ", " + by + ")";
+      "gl.associative_scan(" + tile + ", " + (lone ? "0" : axis) + ", " + by +
+      (meaning::runs_from_end(value) ? ", reverse=True)" : ")");
   return {lone ? made : "gl.convert_layout(" + made + ", " + text_of(layout) + ")", layout,
           in.type};
 }

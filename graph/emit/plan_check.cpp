@@ -100,7 +100,9 @@ class Checker {
       const bool known =
           value.type == "f32" || value.type == "f16" || value.type == "bf16" ||
           value.type == "i32" || (value.type == "i8" && value.function == Function::load);
-      if (!triton_ || plan_.tiles() || !known)
+      const bool adds = value.function == Function::store && plan_.adds(value.tensor) &&
+                        value.type != "f32" && value.type != "i32";
+      if (!triton_ || plan_.tiles() || !known || adds)
         return Refusal{"op", value.id + " moves a number: no text is written for it"};
       return std::nullopt;
     }

@@ -111,6 +111,14 @@ bool runs(Function function) {
   return function == Function::running_sum || function == Function::running_max ||
          function == Function::running_min;
 }
+
+bool runs_along_rows(const Value& value) {
+  return value.operands.size() == 2 && value.operands[1].number != 2;
+}
+
+bool runs_from_end(const Value& value) {
+  return value.operands.size() == 2 && value.operands[1].number >= 2;
+}
 bool is_comparison(Function function) {
   return function >= Function::greater && function <= Function::not_equal;
 }

@@ -55,7 +55,8 @@ enum class Function {
   floor,        ///< the largest whole number that is not larger
   ceil,         ///< the smallest whole number that is not smaller
   running_sum,  ///< a of rows 0 to r, added: of a vector, or down each column of a matrix; with a
-                ///< second operand, 1, of columns 0 to c
+                ///< second operand, 1, of columns 0 to c; 2, of rows r to the last; 3, of columns
+                ///< c to the last
   // Of integers; operands and result are taken modulo 2 to the power of the bits of the result's
   // type, as two's complement. Division by 0 and shifts by as many bits or more mean nothing.
   int_add,              ///< a + b
@@ -175,6 +176,10 @@ struct Meaning {
   /// Is it stored to?
   bool is_output(int tensor) const;
 };
+
+/// Of a value that runs(): along each row, or down each column? From its end on?
+bool runs_along_rows(const Value& value);
+bool runs_from_end(const Value& value);
 
 /// The values of the loop, each after its operands of distance 0. Empty where there is a circle.
 std::vector<int> loop_order(const Meaning& meaning);

@@ -479,9 +479,12 @@ class MeaningReader {
         place.at("type").fail(std::string(name_of(one.function)) + " makes i32");
       if (in[0].size() != 2 && !((reduces || sums) && in[0].size() == 1))
         disagree(reduces || sums ? "must be a matrix or a vector" : "must be a matrix");
-      if (sums && one.operands.size() == 2 &&
-          (one.operands[1].value >= 0 || one.operands[1].number != 1 || in[0].size() != 2))
-        disagree("the second operand must be 1, of a matrix");
+      if (sums && one.operands.size() == 2) {
+        const double how = one.operands[1].number;
+        if (one.operands[1].value >= 0 || (how != 1 && how != 2 && how != 3) ||
+            (in[0].size() != 2 && how != 2))
+          disagree("the second operand must be 1 or 3, of a matrix, or 2");
+      }
       one.shape = expected = in[0];
       if (one.function == Function::transpose) {
         std::swap(one.shape[0], one.shape[1]);

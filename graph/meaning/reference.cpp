@@ -523,10 +523,15 @@ class Interpreter {
   /// In whatever order the terms are added.
   static Near summed_to(const Value& value, const Bounded& in, std::size_t row,
                         std::size_t column) {
-    const bool of_columns = value.operands.size() == 2, vector = in.value.shape.size() == 1;
+    const bool of_columns = runs_along_rows(value), vector = in.value.shape.size() == 1;
     const std::size_t width = vector ? 1 : static_cast<std::size_t>(in.value.shape[1]);
-    const std::size_t last = of_columns ? column : row, step = of_columns ? 1 : width;
-    const std::size_t first = of_columns ? row * width : (vector ? 0 : column);
+    const std::size_t step = of_columns ? 1 : width, here = of_columns ? column : row;
+    std::size_t last = here, first = of_columns ? row * width : (vector ? 0 : column);
+    if (runs_from_end(value)) {
+      const std::size_t extent = of_columns ? width : static_cast<std::size_t>(in.value.shape[0]);
+      first += here * step;
+      last = extent - 1 - here;
+    }
     if (sums_integers(value)) return added_up(value, in, first, step, last + 1);
     Near all = pick(in, first);
     double size = all.size();

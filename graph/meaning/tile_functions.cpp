@@ -120,14 +120,16 @@ Numbers scaled_rows(const Value& value, const Numbers& in, const Numbers& scales
 }
 
 Numbers running(const Value& value, const Numbers& in) {
-  const bool of_columns = value.operands.size() == 2;
+  const bool of_columns = runs_along_rows(value), back = runs_from_end(value);
   const bool whole = number_type(value.type)->precision == 0;
   const std::size_t width = in.shape.size() == 1 ? 1 : extent(in, 1);
+  const std::size_t step = of_columns ? 1 : width, all = in.data.size();
   Numbers result = in;
-  for (std::size_t k = 0; k < in.data.size(); ++k) {
-    const bool first = of_columns ? k % width == 0 : k < width;
+  for (std::size_t n = 0; n < all; ++n) {
+    const std::size_t k = back ? all - 1 - n : n;
+    const bool first = of_columns ? n % width == 0 : n < width;
     if (first) continue;
-    const double before = result.data[k - (of_columns ? 1 : width)], next = in.data[k];
+    const double before = result.data[back ? k + step : k - step], next = in.data[k];
     if (value.function == Function::running_sum && whole) {
       result.data[k] = static_cast<double>(
           wrapped(static_cast<std::int64_t>(before) + static_cast<std::int64_t>(next),

@@ -265,8 +265,7 @@ void Interpreter::reduce(int op) {
       static_cast<std::int64_t>(whole ? tile.whole.size() : tile.real.size()) != count(tile.shape))
     refuse(op, "only one tile of numbers is reduced here");
   const bool scan = o.name == "tt.scan";
-  if (scan && m_.attribute(o, "reverse").find("true") != std::string_view::npos)
-    refuse(op, "it scans from the end");
+  const bool back = scan && m_.attribute(o, "reverse").find("true") != std::string_view::npos;
   const int body = block_of(op, 0);
   std::int64_t inner = 1;
   for (std::size_t d = axis + 1; d < tile.shape.size(); ++d) inner *= tile.shape[d];
@@ -291,7 +290,8 @@ void Interpreter::reduce(int op) {
   for (std::int64_t a = 0; a < outer; ++a)
     for (std::int64_t b = 0; b < inner; ++b) {
       const auto x = [&](std::int64_t k) {
-        const auto place = static_cast<std::size_t>((a * extent + k) * inner + b);
+        const std::int64_t from = back ? extent - 1 - k : k;
+        const auto place = static_cast<std::size_t>((a * extent + from) * inner + b);
         Held one;
         if (whole)
           one.whole = {tile.whole[place]};
@@ -299,6 +299,7 @@ void Interpreter::reduce(int op) {
           one.real = {tile.real[place]};
         return one;
       };
+      // (Of a scan the first stays as it is.)
       Held all = x(0);
       for (std::int64_t k = 1; k < extent; ++k) {
         // The region as it stands, on two numbers.
@@ -310,7 +311,8 @@ void Interpreter::reduce(int op) {
           else if (!tiles(inside))
             refuse(inside, "it is not executed here");
         }
-        if (scan) put(static_cast<std::size_t>((a * extent + k) * inner + b), all);
+        const std::int64_t to = back ? extent - 1 - k : k;
+        if (scan) put(static_cast<std::size_t>((a * extent + to) * inner + b), all);
       }
       if (!scan) put(static_cast<std::size_t>(a * inner + b), all);
     }

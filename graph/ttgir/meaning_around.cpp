@@ -247,18 +247,29 @@ bool MeaningBuilder::stored_later(int store) const {
   return true;
 }
 
+/// The number that an op stores or adds to what is there, always; kNone = it does something else.
+int MeaningBuilder::number_stored(const Operation& op) const {
+  const std::size_t given = op.operands.size();
+  const bool adds = op.name == "tt.atomic_rmw" &&
+                    (given == 2 || (given == 3 && constant_integer(m_, op.operands[2]) == 1));
+  if (!adds && (op.name != "tt.store" || given != 2)) return kNone;
+  return is_tile(op.operands[1], TypeKind::scalar) ? op.operands[1] : kNone;
+}
+
 /// A number that is stored behind the loop. One that is not read is left out of the meaning, which
 /// is then not all of the function.
 void MeaningBuilder::store_number(int index) {
   const Operation& op = m_.op(index);
   const bool read = tried([&] {
-    if (op.name != "tt.store" || op.operands.size() != 2 || branch_behind(index) != kNone)
+    const int number = number_stored(op);
+    if (number == kNone || branch_behind(index) != kNone)
       refuse(index, "only a plain store of a number is read");
     meaning::Value value;
     value.function = Function::store;
-    value.type = type_name(index, op.operands[1]);
-    if (meaning::number_type(value.type)->precision == 0) refuse(index, "it stores an integer");
-    value.operands = {source(index, op.operands[1], Where::after, 0, -1).operand};
+    value.type = type_name(index, number);
+    value.operands = {source(index, number, Where::after, 0, -1).operand};
+    if (value.operands[0].value < 0 && meaning::number_type(value.type)->precision == 0)
+      refuse(index, "it stores an integer of the launch");
     value.id = unique(name_for(m_, op));
     value.tensor = tensor(index, 0, 1, -1, value.type, value.shape);
     after_.push_back(std::move(value));
@@ -305,10 +316,9 @@ void MeaningBuilder::stores_of_numbers() {
     const Operation& op = m_.op(index);
     if (class_of(op) != OpClass::store || node(index, 0) != kNone) continue;
     const bool read = tried([&] {
-      if (op.name != "tt.store" || op.operands.size() != 2 ||
-          !is_tile(op.operands[1], TypeKind::scalar))
-        refuse(index, "only a plain store of a number is read");
-      int maker = maker_of(op.operands[1]);
+      const int number = number_stored(op);
+      if (number == kNone) refuse(index, "only a plain store of a number is read");
+      int maker = maker_of(number);
       if (maker == kNone) maker = op_that_computes();
       const int made = maker == kNone ? kNone : node(maker, 0);
       const OpClass c = made == kNone ? OpClass::unknown : class_of(m_.op(maker));
@@ -320,8 +330,8 @@ void MeaningBuilder::stores_of_numbers() {
           refuse(index, "a chunk makes what it stores");
       meaning::Value value;
       value.function = Function::store;
-      value.type = type_name(index, op.operands[1]);
-      value.operands = {source(index, op.operands[1], Where::loop, 0, -1).operand};
+      value.type = type_name(index, number);
+      value.operands = {source(index, number, Where::loop, 0, -1).operand};
       value.id = unique(name_for(m_, op));
       value.part_of = loop_values_[at(made)].id;
       value.tensor = tensor(index, 0, 1, -1, value.type, value.shape);

@@ -182,6 +182,7 @@ class MeaningBuilder {
   void repeat_after(meaning::Value& store);
   void store_number(int op);
   void stores_of_numbers();
+  int number_stored(const Operation& op) const;
   int maker_of(int value) const;
   int op_that_computes() const;
   int dimension_after(int value, int depth = 0) const;

@@ -222,8 +222,7 @@ MeaningBuilder::Seen MeaningBuilder::largest_or_place(int user, int value, int d
 void MeaningBuilder::running(int index, meaning::Value& value, Where where, int copy,
                              int dimension) {
   const Operation& op = m_.op(index);
-  if (m_.attribute(op, "reverse").find("true") != std::string_view::npos)
-    refuse(index, "it scans from the end");
+  const bool back = m_.attribute(op, "reverse").find("true") != std::string_view::npos;
   const int axis = axis_of(m_, op), tile = op.operands[0];
   const int cut = where == Where::loop ? split_.of(tile) : dimension;
   if (cut == axis) refuse(index, "it scans over sub-tiles");
@@ -231,11 +230,10 @@ void MeaningBuilder::running(int index, meaning::Value& value, Where where, int 
   if (seen.operand.value < 0 || seen.vector != (type(tile).shape.size() == 1))
     refuse(index, "it scans a repeated vector");
   value.operands = {seen.operand};
-  if (seen.vector) return;
-  // Along the columns of a matrix.
-  Operand columns;
-  columns.number = 1;
-  if (axis == 1) value.operands.push_back(columns);
+  const bool along_rows = !seen.vector && axis == 1;
+  Operand how;
+  how.number = (along_rows ? 1 : 0) + (back ? 2 : 0);
+  if (how.number > 0) value.operands.push_back(how);
 }
 
 }  // namespace twill::ttgir

@@ -18,7 +18,7 @@ stand_in.NAN_DROPPED = True
 
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
-                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "last-kept", "every-third") for machine in BOTH] + ["half-sums-hopper"]
+                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "last-kept", "every-third", "sums-from-end") for machine in BOTH] + ["half-sums-hopper"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
@@ -264,6 +264,26 @@ class LastKept:
         yield same(self.w, 1 - self.i[-1] % 2 if self.steps else np.full(16, 7))
 
 
+class SumsFromEnd:
+    """sums_from_end(x, w, y, z, v, all, steps)."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.w = around.floats(random, n, 16, 64), random.integers(-99, 99, (n, 64)).astype(np.int32)
+        self.y, self.z = (np.full((n, 16, 64), np.nan, np.float32) for _ in range(2))
+        self.v, self.all = np.full((n, 64), 5, np.int32), np.full(n + 1, 0.5, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.z, self.v, self.all, self.steps]
+
+    def errors(self):
+        yield off(self.y, np.cumsum(self.x[:, :, ::-1].astype(np.float64), axis=2)[:, :, ::-1])
+        yield same(self.z, np.maximum.accumulate(self.x[:, ::-1], axis=1)[:, ::-1])
+        yield same(self.v, 5 + np.cumsum(self.w[:, ::-1], axis=1)[:, ::-1])
+        sums = self.w.sum(axis=1)
+        yield same(self.all, 0.5 + np.concatenate([[sums.sum()], sums]))
+
+
 class EveryThird:
     """every_third(x, y, first, steps): `first` may be less than 0, and the rest has its sign."""
 
@@ -289,7 +309,7 @@ class LongTaps(Taps):
 around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded, "sums-added": SumsAdded, "counted": Counted,
                        "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
                        "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst,
-                       "numbers-stored": NumbersStored, "last-kept": LastKept, "every-third": EveryThird, "long-taps": LongTaps})
+                       "numbers-stored": NumbersStored, "last-kept": LastKept, "every-third": EveryThird, "sums-from-end": SumsFromEnd, "long-taps": LongTaps})
 
 
 def main():

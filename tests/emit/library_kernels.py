@@ -225,6 +225,24 @@ def every_third(x_ptr, y_ptr, first, steps, D: tl.constexpr):
 
 
 @triton.jit
+def sums_from_end(x_ptr, w_ptr, y_ptr, z_ptr, v_ptr, all_ptr, steps, M: tl.constexpr, N: tl.constexpr):
+    """Sums from the end of each row, maxima from the last row on, sums of whole numbers from the end of a vector. What lies in V and at ALL
+    has the last ones added."""
+    r, c = tl.arange(0, M), tl.arange(0, N)
+    all = 0.0
+    for t in range(0, steps):
+        at = t * M * N + r[:, None] * N + c[None, :]
+        x = tl.load(x_ptr + at)
+        tl.store(y_ptr + at, tl.cumsum(x, 1, reverse=True))
+        tl.store(z_ptr + at, tl.associative_scan(x, 0, larger, reverse=True))
+        w = tl.load(w_ptr + t * N + c)
+        tl.atomic_add(v_ptr + t * N + c, tl.cumsum(w, 0, reverse=True))
+        all += tl.sum(w.to(tl.float32), 0)
+        tl.atomic_add(all_ptr + 1 + t, tl.sum(w, 0).to(tl.float32))
+    tl.atomic_add(all_ptr, all)
+
+
+@triton.jit
 def halves(x_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
     """Neighbours apart: the even ones, and the odd ones."""
     d, e = tl.arange(0, 2 * D), tl.arange(0, D)
@@ -267,6 +285,7 @@ CASES = [  # kernel, its signature, its constants
      dict(D=256)),
     (last_kept, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, w_ptr=*i32:16, steps=i32", dict(M=16, D=64)),
     (every_third, "x_ptr=*fp32:16, y_ptr=*fp32:16, first=i32, steps=i32", dict(D=256)),
+    (sums_from_end, "x_ptr=*fp32:16, w_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, v_ptr=*i32:16, all_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (halves, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]

@@ -528,12 +528,13 @@ def gluon_modules():
     gl.min = lambda x, axis: tile(known(x, "min").min(axis=axis))
     gl.sum = lambda x, axis: tile(known(x, "sum").sum(axis=axis, dtype=np.int32 if x.dtype.kind == "i" else np.float32))
 
-    def associative_scan(x, axis, combine):
+    def associative_scan(x, axis, combine, reverse=False):
         kind = np.int32 if known(x, "associative_scan").dtype.kind == "i" else np.float32
-        x = np.moveaxis(np.asarray(x, kind), axis, 0)
+        x = np.moveaxis(np.asarray(x, kind), axis, 0)[::-1 if reverse else 1]
         made = [x[0]]
         for one in x[1:]:
             made.append(np.asarray(combine(made[-1], one), kind))
+        made = made[::-1 if reverse else 1]
         return tile(np.moveaxis(np.stack(made), 0, axis))
 
     gl.associative_scan = associative_scan
@@ -605,7 +606,7 @@ def gluon_modules():
         known(x, "an addition")
         WORLD.point()
         places, meant = pointer.places(mask)
-        assert places.shape == x.shape, "shapes differ"
+        assert places.shape == np.shape(x), "shapes differ"
         np.add.at(pointer.array, places[meant], pointer.kind.rounded(np.asarray(x)[meant]))
         pointer.array[places[meant]] = pointer.kind.rounded(pointer.array[places[meant]])  # (numpy has no bf16)
 

@@ -29,10 +29,10 @@ meaning::Operand of_value(int v) {
   return one;
 }
 
-/// X is loaded, f of it is stored. With `along` running functions go along rows.
+/// X is loaded, f of it is stored. How running functions go: 1 = along rows, 2 = from the end on, 3 = both.
 meaning::Meaning of_one(Function function, const std::vector<std::int64_t>& from,
                         const std::string& from_type, const std::vector<std::int64_t>& to,
-                        const std::string& to_type, bool along = false) {
+                        const std::string& to_type, int how = 0) {
   meaning::Meaning m;
   m.tensors = {{"X", from, from_type, -2, 2}, {"Y", to, to_type, -2, 2}};
   meaning::Value load, made, store;
@@ -47,9 +47,9 @@ meaning::Meaning of_one(Function function, const std::vector<std::int64_t>& from
   made.type = to_type;
   made.function = function;
   made.operands = {of_value(0)};
-  if (along) {
+  if (how > 0) {
     made.operands.emplace_back();
-    made.operands[1].number = 1;
+    made.operands[1].number = how;
   }
   store.id = "st";
   store.tile = store.shape = to;
@@ -114,9 +114,9 @@ TEST_CASE("integers of rows: sums modulo 2^32 or 2^8, the largest, the smallest,
     both_are(of_one(Function::row_sum, {5, 9}, type, {5}, type), x, sum);
     both_are(of_one(Function::row_max, {5, 9}, type, {5}, type), x, most);
     both_are(of_one(Function::row_min, {5, 9}, type, {5}, type), x, least);
-    both_are(of_one(Function::running_sum, {5, 9}, type, {5, 9}, type, true), x, far);
+    both_are(of_one(Function::running_sum, {5, 9}, type, {5, 9}, type, 1), x, far);
     both_are(of_one(Function::running_sum, {5, 9}, type, {5, 9}, type), x, down);
-    both_are(of_one(Function::running_max, {5, 9}, type, {5, 9}, type, true), x, most_far);
+    both_are(of_one(Function::running_max, {5, 9}, type, {5, 9}, type, 1), x, most_far);
   }
 }
 
@@ -125,12 +125,18 @@ TEST_CASE("running maxima and minima: of a vector, down columns, along rows; a N
   const Numbers x{{2, 3}, {1, -2, 3, 4, -5, 2}};
   both_are(of_one(Function::running_max, {2, 3}, "f32", {2, 3}, "f32"), x, {1, -2, 3, 4, -2, 3});
   both_are(of_one(Function::running_min, {2, 3}, "f32", {2, 3}, "f32"), x, {1, -2, 3, 1, -5, 2});
-  both_are(of_one(Function::running_max, {2, 3}, "f32", {2, 3}, "f32", true), x,
+  both_are(of_one(Function::running_max, {2, 3}, "f32", {2, 3}, "f32", 1), x,
            {1, 1, 3, 4, 4, 4});
-  both_are(of_one(Function::running_min, {2, 3}, "f32", {2, 3}, "f32", true), x,
+  both_are(of_one(Function::running_min, {2, 3}, "f32", {2, 3}, "f32", 1), x,
            {1, -2, -2, 4, -5, -5});
   both_are(of_one(Function::running_max, {4}, "f32", {4}, "f32"), {{4}, {-3, -1, -2, 0}},
            {-3, -1, -1, 0});
+  both_are(of_one(Function::running_max, {2, 3}, "f32", {2, 3}, "f32", 2), x, {4, -2, 3, 4, -5, 2});
+  both_are(of_one(Function::running_min, {2, 3}, "f32", {2, 3}, "f32", 3), x, {-2, -2, 3, -5, -5, 2});
+  both_are(of_one(Function::running_sum, {2, 3}, "f32", {2, 3}, "f32", 2), x, {5, -7, 5, 4, -5, 2});
+  both_are(of_one(Function::running_sum, {2, 3}, "f32", {2, 3}, "f32", 3), x, {2, 1, 3, 1, -3, 2});
+  both_are(of_one(Function::running_sum, {4}, "i32", {4}, "i32", 2), {{4}, {-3, -1, -2, 5}},
+           {-1, 2, 3, 5});
   const auto m = of_one(Function::running_max, {3}, "f32", {3}, "f32");
   const auto made = meaning::evaluate(m.values[1], std::vector{Numbers{{3}, {1, none, 2}}}, 0).data;
   CHECK(made[0] == 1);

@@ -209,7 +209,7 @@ TEST_CASE("a scan is refused that is no running sum, by its line") {
     const auto* no = std::get_if<NoMeaning>(&read);
     return no == nullptr ? "" : no->why;
   };
-  CHECK(why("reverse = false", "reverse = true") == "tt.scan of line 27: it scans from the end");
+  CHECK(why("reverse = false", "reverse = true").empty());
   CHECK(why("arith.addf %p, %q", "arith.mulf %p, %q") ==
         "tt.scan of line 27: it scans with arith.mulf");
   CHECK(why("arith.addf %p, %q", "arith.maximumf %p, %q") ==
