@@ -6,7 +6,8 @@
 Seeds FROM, FROM + 1, ...: each kernel is compiled for cuda:90 and cuda:100 up to where Triton would set stages, its program is run beside the
 module, and its kernel is written and executed on the CPU beside Triton's interpreter of the Python, as bench/stranger_kernels.py does. Exit
 code 1 where something is wrong, 77 without Triton. With --finished Triton pipelines the module first, as in its cache; with
---compile it compiles what is written. FOLDER keeps what is wrong, or with --keep-all everything."""
+--compile it compiles what is written, and what --to ttgir-ws writes, which must be the same machine code. FOLDER keeps what is wrong, or with
+--keep-all everything."""
 import argparse
 import collections
 import json
@@ -45,6 +46,20 @@ def finished(text):
     if not done.ttgir:
         raise RuntimeError(f"Triton fails behind its passes: {done.reason}")
     return emitting.without_paths(done.ttgir)
+
+
+def in_ttgir(twill, path):
+    """(whether --to ttgir-ws of a module is compiled to the same, for a person; whether it is or is refused by reason)."""
+    import emit_pointers_test as pointers
+    import emit_ws_test as ws
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            facts, difference = ws.compare(twill, [path], lambda python, trips: pointers.compiled_one(python, path, trips), folder)
+        except ws.Refused as no:
+            return f"no TTGIR: {str(no).split('no kernel: ')[-1][:150]}", True
+        except Exception as error:  # whatever Triton raises of a text
+            return f"TTGIR: {(str(error).strip().splitlines() or [type(error).__name__])[-1][:200]} WRONG", False
+    return (f"TTGIR: {difference} WRONG", False) if difference else ("TTGIR: the same code", facts is not None)
 
 
 def compiled(path):
@@ -96,7 +111,8 @@ def main():
                 line = stranger_kernels.line_of(row)
                 if given.compile and row["status"] == "written":
                     row["compiled"], taken = compiled(os.path.join(modules, f"{case.name}.{target}.ttgir"))
-                    line, bad = f"{line}; compiled: {row['compiled']}", bad or not taken
+                    row["in_ttgir"], equal = in_ttgir(os.path.abspath(given.twill), os.path.join(modules, f"{case.name}.{target}.ttgir"))
+                    line, bad = f"{line}; compiled: {row['compiled']}; {row['in_ttgir']}", bad or not taken or not equal
                 print(line, flush=True)
                 if given.output:
                     with open(given.output, "a", encoding="utf-8") as file:

@@ -344,9 +344,10 @@ EmittedKernel of_loops(const ProgramSource& source, const KernelOptions& kernel,
     all.result.why = printable(rule) + ": " + printable(text);
     return all;
   };
-  if (kernel.to != "gluon")
+  const bool ttgir = kernel.to == "ttgir-ws";
+  if (!ttgir && kernel.to != "gluon")
     return refused("function",
-                   "it is several loops one behind the other: of these only Gluon is "
+                   "it is several loops one behind the other: of these only Gluon and TTGIR are "
                    "written");
   std::vector<std::string> remarks;
   for (std::size_t k = 0; k < source.sequence.size(); ++k) {
@@ -373,11 +374,13 @@ EmittedKernel of_loops(const ProgramSource& source, const KernelOptions& kernel,
   }
   if (const auto fault = ttgir::sequence_fault(all.loops.front().module->module, meanings))
     return refused("function", *fault);
-  auto emitted = emit::emit_gluon(parts, emit_options(nullptr, kernel));
+  const auto write = [&](bool scarce) {
+    const emit::EmitOptions how = emit_options(nullptr, kernel, scarce);
+    return ttgir ? emit::emit_ttgir(parts, how, kernel.for_trips) : emit::emit_gluon(parts, how);
+  };
+  auto emitted = write(false);
   if (refused_for_limits(emitted))
-    if (auto fewer = emit::emit_gluon(parts, emit_options(nullptr, kernel, true));
-        !is_refused(fewer))
-      emitted = std::move(fewer);
+    if (auto fewer = write(true); !is_refused(fewer)) emitted = std::move(fewer);
   if (const auto* no = std::get_if<program::Refusal>(&emitted)) return refused(no->rule, no->text);
   all.text = std::move(std::get<emit::GluonKernel>(emitted).text);
   return all;

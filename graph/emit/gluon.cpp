@@ -530,8 +530,8 @@ GluonKernel written(const std::vector<const Plan*>& plans, const EmitOptions& op
   for (std::size_t part = plans.size(); part-- > 0;) {
     LoopPrinter printer(file, part);
     functions += printer.run();
-    if (plans.size() == 1) made.arguments = kernel_arguments(*plans[part]);
   }
+  made.arguments = kernel_arguments(plans);
   const std::string defined = gluon_definitions(file);
   made.about = gluon_about(file, options);
   made.text = gluon_head(file, made.about) + defined;

@@ -43,11 +43,26 @@ int SlotPrinter::steady_age(int writer, int reader, int distance) const {
 /// The result of an op from before the loop has been written.
 void SlotPrinter::carried_in(int op) {
   state_.defined.insert(variable(op));
+  // (One copy is another value by the time the loop begins, where the prologue has made the op.)
+  const int step = legal_op(op);
+  const bool made = std::any_of(code_->prologue.begin(), code_->prologue.end(),
+                                [&](const Step& one) { return !one.is_wait && one.index == step; });
+  const bool own = history_[at(op)] > 1 || !made;
   for (int k = 1; k <= history_[at(op)]; ++k) {
-    line(1, aged(op, k) + " = " + variable(op));
+    line(1, aged(op, k) + " = " + (own ? of_its_own(op) : variable(op)));
     state_.defined.insert(aged(op, k));
   }
   if (wgmma(op)) state_.token[op] = false;
+}
+
+/// The latest result as another value for Triton, whose loops carry no name that has in their first
+/// iteration the value that it had before (CodeGenerator._find_carries of 3.9): of x_prev2 = x_prev
+/// it would not see that they differ later, had they one value when the loop begins.
+std::string SlotPrinter::of_its_own(int op) const {
+  const Layout layout = values_.layout_of(plan_.links.result[at(op)]);
+  if (layout.kind == Layout::none) return variable(op) + " * 1  # a value of its own";
+  return "gl.convert_layout(" + variable(op) + ", " + values_.text_of(layout) +
+         ")  # a value of its own";
 }
 
 void SlotPrinter::history() {
@@ -322,7 +337,7 @@ void SlotPrinter::steady(int in) {
     if (p_.ops[at(v)].slot == slot_)
       for (int k = 1; k <= history_[at(v)]; ++k)
         if (!entry.defined.contains(aged(v, k)) && entry.defined.contains(variable(v))) {
-          line(in, aged(v, k) + " = " + variable(v));
+          line(in, aged(v, k) + " = " + of_its_own(v));
           state_.defined.insert(aged(v, k));
         }
   // What only the loop defines is not there after it.

@@ -126,6 +126,7 @@ class SlotPrinter {
   /// A tile of f32, moved by an instruction that the compiler does not look into.
   static std::string unseen(const std::string& text);
   void carried_in(int op);
+  std::string of_its_own(int op) const;
 
   // What each slot computes for itself: gluon_around.cpp.
   /// A value from before the loop, in the slot's registers or where it lies; the first time its

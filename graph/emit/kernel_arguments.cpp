@@ -5,7 +5,9 @@
 
 namespace twill::emit {
 
-std::vector<KernelArgument> kernel_arguments(const Plan& plan) {
+namespace {
+
+std::vector<KernelArgument> of_loop(const Plan& plan) {
   std::vector<KernelArgument> all;
   const auto block = [&](std::size_t h) {
     return plan.meaning->tensors[at(plan.axes.tensors[h].parts.front())].shape;
@@ -45,6 +47,21 @@ std::vector<KernelArgument> kernel_arguments(const Plan& plan) {
   all.push_back({KernelArgument::number, "n", "i32", {}});
   for (const char* const one : kBlockCounts)
     if (plan.persistent) all.push_back({KernelArgument::number, one, "i32", {}});
+  return all;
+}
+
+}  // namespace
+
+std::vector<KernelArgument> kernel_arguments(const std::vector<const Plan*>& plans) {
+  std::vector<KernelArgument> all = of_loop(*plans.front());
+  // What lies where a pointer leads, and the tile of a descriptor, one of the loops knows.
+  for (std::size_t part = 1; part < plans.size(); ++part)
+    for (const KernelArgument& known : of_loop(*plans[part]))
+      for (KernelArgument& one : all) {
+        if (one.name != known.name) continue;
+        if (one.type.empty()) one.type = known.type;
+        if (one.block.empty()) one.block = known.block;
+      }
   return all;
 }
 

@@ -1,4 +1,4 @@
-// What the kernel of an emitted file that is one loop is called with.
+// What the kernel of an emitted file is called with.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,7 @@
 
 namespace twill::emit {
 
-std::vector<KernelArgument> kernel_arguments(const Plan& plan);
+/// `plans`: of one loop, or of all those of a function, one behind the other.
+std::vector<KernelArgument> kernel_arguments(const std::vector<const Plan*>& plans);
 
 }  // namespace twill::emit

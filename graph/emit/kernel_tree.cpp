@@ -51,8 +51,8 @@ std::vector<TreeToken> tokens_of(std::string_view code) {
       all.push_back({TreeToken::text, std::string(code.substr(k + 1, end - k - 1))});
       ++end;
     } else {
-      static constexpr std::array<std::string_view, 6> kPairs = {
-          "//", "<=", ">=", "==", "+=", "!="};
+      static constexpr std::array<std::string_view, 8> kPairs = {
+          "//", "<=", ">=", "==", "+=", "!=", "<<", ">>"};
       for (const std::string_view pair : kPairs)
         if (code.substr(k, 2) == pair) end = k + 2;
       all.push_back({TreeToken::sign, std::string(code.substr(k, end - k))});
@@ -100,9 +100,12 @@ class ExpressionReader {
 
   // Weakest first, as in Python.
   Expr level(int strength) {
-    static const std::array<std::vector<std::string_view>, 4> kSigns = {
+    static const std::array<std::vector<std::string_view>, 7> kSigns = {
         std::vector<std::string_view>{"<=", ">=", "==", "!=", ">", "<"},
+        {"|"},
+        {"^"},
         {"&"},
+        {"<<", ">>"},
         {"+", "-"},
         {"*", "//", "/", "%"}};
     if (++depth_ > kDeepestTree) no_form(code_);

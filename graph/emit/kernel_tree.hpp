@@ -20,7 +20,7 @@ struct Expr {
     quoted,   ///< a string: `text` without its quotes
     list,     ///< [parts]
     tuple,    ///< (parts)
-    binary,   ///< parts[0] `text` parts[1]: + - * / // % & and comparisons
+    binary,   ///< parts[0] `text` parts[1]: + - * / // % << >> & | ^ and comparisons
     negated,  ///< -parts[0]
     member,   ///< parts[0].`text`
     call,     ///< parts[0](the others), with keywords

@@ -426,18 +426,19 @@ class TtgirWriter {
   int blocks_ = 0;  ///< of the kernel, behind its first one
 };
 
-}  // namespace
+/// Do its tiles that are stored to where they were loaded lie apart for some arguments alone?
+bool asks_arguments(const program::Program& program, const meaning::UserKernel* user) {
+  return user != nullptr && program.meaning && !asked_of_arguments(*program.meaning, *user).empty();
+}
 
-std::variant<GluonKernel, Refusal> emit_ttgir(const program::Program& program,
-                                              const EmitOptions& options, int trips) {
-  auto emitted = emit_gluon(program, options);
+std::variant<GluonKernel, Refusal> written(std::variant<GluonKernel, Refusal> emitted, bool asks,
+                                           int trips) {
   auto* kernel = std::get_if<GluonKernel>(&emitted);
-  if (kernel != nullptr && options.user != nullptr && program.meaning &&
-      !asked_of_arguments(*program.meaning, *options.user).empty())
+  if (kernel == nullptr) return emitted;
+  if (asks)
     return Refusal{"ttgir",
                    "its tiles that are stored to where they were loaded are apart for "
                    "some arguments alone, of which a host has to ask"};
-  if (kernel == nullptr) return emitted;
   if (trips >= kernel->depth && trips >= 0)
     return Refusal{"trips", "a kernel of its own for " + std::to_string(trips) +
                                 " iterations is for fewer than " + std::to_string(kernel->depth) +
@@ -450,6 +451,21 @@ std::variant<GluonKernel, Refusal> emit_ttgir(const program::Program& program,
   } catch (const Refusal& no) {
     return no;
   }
+}
+
+}  // namespace
+
+std::variant<GluonKernel, Refusal> emit_ttgir(const program::Program& program,
+                                              const EmitOptions& options, int trips) {
+  return written(emit_gluon(program, options), asks_arguments(program, options.user), trips);
+}
+
+std::variant<GluonKernel, Refusal> emit_ttgir(const std::vector<SequencePart>& parts,
+                                              const EmitOptions& options, int trips) {
+  const bool asks = std::any_of(parts.begin(), parts.end(), [](const SequencePart& one) {
+    return asks_arguments(*one.program, one.user);
+  });
+  return written(emit_gluon(parts, options), asks, trips);
 }
 
 }  // namespace twill::emit

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "graph/emit/gluon.hpp"
 
@@ -23,6 +24,10 @@ inline constexpr std::string_view kTritonOfTtgir = "3.9.0";
 /// `trips`: for this number of iterations alone, which must be less than the slots' stages; -1: for
 /// all others. Of kernels that ask themselves for their number of iterations it must be -1.
 std::variant<GluonKernel, program::Refusal> emit_ttgir(const program::Program& program,
+                                                       const EmitOptions& options, int trips = -1);
+
+/// The same of a function of several loops one behind the other, as emit_gluon() has them.
+std::variant<GluonKernel, program::Refusal> emit_ttgir(const std::vector<SequencePart>& parts,
                                                        const EmitOptions& options, int trips = -1);
 
 }  // namespace twill::emit

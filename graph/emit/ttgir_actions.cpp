@@ -101,6 +101,8 @@ Thing Builder::method(const Expr& call) {
   if (name == "to") {
     const Thing element = needed(call, 0, "");
     if (element.kind != Thing::element) no_text("a conversion to no type");
+    const Expr* bits = argument(call, 9, "bitcast");
+    if (bits != nullptr && evaluate(*bits).number != 0) return as_bits(self, element.text);
     return cast(self, element.text);
   }
   if (name == "load" && place) {
@@ -162,6 +164,8 @@ bool Builder::barrier_call(const std::string& name, const Expr& call, Thing& mad
     act("ttng.tc_gen5_commit $0, $1" + type_text, {barrier.id, truth(true)});
   } else if (name == "mbarrier.init") {
     act("ttng.init_barrier $0, " + count() + type_text, {barrier.id});
+  } else if (name == "mbarrier.invalidate") {
+    act("ttng.inval_barrier $0" + type_text, {barrier.id});
   } else if (name == "mbarrier.arrive") {
     act("ttng.arrive_barrier $0, " + count() + ", $1" + type_text, {barrier.id, truth(true)});
   } else if (name == "mbarrier.expect") {
@@ -210,13 +214,14 @@ bool Builder::copy_call(const std::string& name, const Expr& call, Thing& made) 
     const Thing where = needed(call, 0, ""), what = needed(call, 1, "");
     const Type of = type(where), from = type(what);
     if (!of.pointer() || of.element != "!tt.ptr<" + from.element + ">" || of.shape != from.shape ||
-        of.kind != Type::tensor || from.element != "f32")
+        of.kind != Type::tensor)
       no_text("an addition to a place of another type");
     Type truths = from;
     truths.element = "i1";
     const int mask = argument(call, 9, "mask") != nullptr ? mask_of(call, of)
                                                           : m_.constant(*here, truths, "true");
-    act("tt.atomic_rmw fadd, acq_rel, gpu, $0, $1, $2 : (" + of.text() + ", " + from.text() + ", " +
+    act(std::string("tt.atomic_rmw ") + (from.floating() ? "fadd" : "add") +
+            ", acq_rel, gpu, $0, $1, $2 : (" + of.text() + ", " + from.text() + ", " +
             truths.text() + ") -> " + from.text(),
         {where.id, what.id, mask});
     here->ops.back()->results = {m_.value(from, "added")};
@@ -291,7 +296,13 @@ bool Builder::copy_call(const std::string& name, const Expr& call, Thing& made) 
 int Builder::mask_of(const Expr& call, const Type& places) {
   const Thing mask = needed(call, 9, "mask");
   const Type of = type(mask);
-  if (of.element != "i1" || of.kind != places.kind) no_text("a mask that is none");
+  if (of.element != "i1" || (of.kind != Type::scalar && of.kind != places.kind))
+    no_text("a mask that is none");
+  if (of.kind == Type::scalar && places.kind == Type::tensor) {  // (for all elements)
+    Type truths = places;
+    truths.element = "i1";
+    return splat(mask.id, truths);
+  }
   if (of.kind == Type::tensor && of.layout->text != places.layout->text)
     no_text("a mask of another layout than its places");
   return of.kind == Type::tensor ? broadcast(mask.id, places.shape) : mask.id;

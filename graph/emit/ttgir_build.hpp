@@ -65,7 +65,8 @@ class Builder {
   void hint(const Thing& thing, const std::string& name);
   Thing add(const Thing& a, const Thing& b) { return binary("+", a, b); }
   /// What is no plain op may do anything.
-  Op& append(Op::Kind kind, Op::Effect effect = Op::acts);
+  /// `stores`: may it write global memory?
+  Op& append(Op::Kind kind, Op::Effect effect = Op::acts, bool stores = true);
   const Type& type(const Thing& thing) const;
 
  private:
@@ -84,6 +85,8 @@ class Builder {
   Thing converted(const Thing& from, const LayoutRef& to);
   Thing transposed(const Expr& call);
   Thing cast(const Thing& from, const std::string& element);
+  /// Its bits as those of another type of the same width.
+  Thing as_bits(const Thing& from, const std::string& element);
   /// An integer in 64 bits.
   Thing wide(const Thing& from);
   Thing full(const Expr& call);

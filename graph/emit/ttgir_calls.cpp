@@ -33,10 +33,20 @@ Thing thing_of(LayoutRef layout) {
 }
 
 int bits_of(const std::string& element) {
-  if (element == "f32") return 32;
+  if (element == "f32" || element == "i32") return 32;
   if (element == "f8E4M3FN" || element == "f8E5M2" || element == "i8") return 8;
   if (element == "f16" || element == "bf16") return 16;
   no_text("elements of type " + element);
+}
+
+/// Does what an op does leave global memory as it is? (Triton's own passes tell them apart, too.)
+bool on_chip(const std::string& text) {
+  static constexpr std::string_view kOnChip[] = {
+      "ttg.local_alloc",     "ttg.local_store",         "ttg.async_copy_global_to_local",
+      "ttng.arrive_barrier", "ttng.wait_barrier",       "ttng.async_copy_mbarrier_arrive",
+      "ttng.barrier_expect", "ttng.fence_async_shared", "ttng.async_tma_copy_global_to_local"};
+  return std::any_of(std::begin(kOnChip), std::end(kOnChip),
+                     [&](std::string_view one) { return text.starts_with(one); });
 }
 
 }  // namespace
@@ -87,12 +97,15 @@ void Variables::set(const std::string& name, Thing thing) {
 
 // ---- ops
 
-Op& Builder::append(Op::Kind kind, Op::Effect effect) {
+Op& Builder::append(Op::Kind kind, Op::Effect effect, bool stores) {
   here->ops.push_back(std::make_unique<Op>());
   Op& op = *here->ops.back();
   op.kind = kind;
   if (kind == Op::plain) op.effect = effect;
-  if (kind != Op::remark && effect == Op::acts) here->read.clear();
+  if (kind != Op::remark && effect == Op::acts) {
+    here->read.clear();
+    if (stores) here->loaded.clear();
+  }
   if (kind != Op::remark) op.comment = std::exchange(comment_, "");
   return op;
 }
@@ -104,8 +117,10 @@ int Builder::pure(const std::string& text, const std::vector<int>& operands, con
   const std::size_t met = met_.size();
   const bool shared = effect == Op::none && useful_ != nullptr && (*useful_)[met];
   if (effect == Op::none) met_.push_back(-1);
-  if (effect == Op::reads)  // (Gluon's passes make one read of two, too.)
-    if (const auto found = here->read.find(key); found != here->read.end()) return found->second;
+  // (Gluon's passes make one read of two, too.)
+  std::map<std::string, int>& before = text.starts_with("tt.load") ? here->loaded : here->read;
+  if (effect == Op::reads)
+    if (const auto found = before.find(key); found != before.end()) return found->second;
   if (shared)
     for (const Block* one = here;; one = one->parent) {
       if (const auto found = one->known.find(key); found != one->known.end()) return found->second;
@@ -117,13 +132,13 @@ int Builder::pure(const std::string& text, const std::vector<int>& operands, con
   op.operands = operands;
   op.results = {made};
   if (effect == Op::none) met_[met] = made;
-  if (effect == Op::reads) here->read[key] = made;
+  if (effect == Op::reads) before[key] = made;
   if (shared) here->known[key] = made;
   return made;
 }
 
 void Builder::act(const std::string& text, const std::vector<int>& operands) {
-  Op& op = append(Op::plain);
+  Op& op = append(Op::plain, Op::acts, !on_chip(text));
   op.text = text;
   op.operands = operands;
 }
@@ -235,7 +250,9 @@ Thing Builder::evaluate(const Expr& expression) {
       if (path == "gl.float8e4nv") made.text = "f8E4M3FN";
       if (path == "gl.float8e5") made.text = "f8E5M2";
       if (path == "gl.int32") made.text = "i32";
+      if (path == "gl.uint32") made.text = "u32";  // (MLIR has no such type: Type::without_sign)
       if (path == "gl.int8") made.text = "i8";
+      if (path == "gl.int16") made.text = "i16";
       if (path == "gl.int64") made.text = "i64";
       if (!made.text.empty()) return made;
       if (expression.text == "nbytes_per_cta") {

@@ -36,6 +36,7 @@ struct Type {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> whole;  ///< of a place: the shape of what it is a part of
   LayoutRef layout;
+  bool without_sign = false;  ///< of integers, whose `element` does not say
 
   bool floating() const { return element == "f32" || element == "f16" || element == "bf16"; }
   bool pointer() const { return element.starts_with("!tt.ptr"); }
@@ -79,6 +80,7 @@ struct Block {
   std::vector<int> yields;
   std::map<std::string, int> known;      ///< ops without effect, by text and operands
   std::map<std::string, int> read;       ///< those that read, since something acted
+  std::map<std::string, int> loaded;     ///< those that load, since something was stored
   std::map<std::string, int> constants;  ///< of an isolated one, by type and number
   std::vector<int> constant_order;
 };

@@ -129,10 +129,23 @@ class Printer {
       }
       if (op->kind == Op::plain && op->effect == Op::acts)
         for (const int v : op->operands) need(v);
-      if (op->kind == Op::loop)
-        for (std::size_t k = 0; k < 3; ++k) need(op->operands[k]);
-      if (op->kind == Op::branch) need(op->operands[0]);
+      if (acts(*op)) need_control(*op);
     }
+  }
+
+  /// Does an op do something beside its results, it or what is in it?
+  static bool acts(const Op& op) {
+    if (op.kind == Op::plain) return op.effect == Op::acts;
+    return std::any_of(op.blocks.begin(), op.blocks.end(), [](const auto& inner) {
+      return std::any_of(inner->ops.begin(), inner->ops.end(),
+                         [](const auto& one) { return acts(*one); });
+    });
+  }
+
+  /// What decides how often a loop runs and which side of a branch does.
+  void need_control(const Op& op) {
+    const std::size_t count = op.kind == Op::loop ? 3 : op.kind == Op::branch ? 1 : 0;
+    for (std::size_t k = 0; k < count; ++k) need(op.operands[k]);
   }
 
   void follow(int v) {
@@ -148,6 +161,7 @@ class Printer {
           carried(op, made.argument ? made.index - 1 : made.index);
         break;
       case Op::branch:
+        need_control(op);
         for (const auto& inner : op.blocks) need(inner->yields[made.index]);
         break;
       case Op::partitions: need(op.operands[made.index]); break;
@@ -156,6 +170,7 @@ class Printer {
   }
 
   void carried(const Op& op, std::size_t k) {
+    need_control(op);
     need(op.operands[k + 3]);
     need(op.blocks[0]->yields[k]);
   }
@@ -177,13 +192,18 @@ class Printer {
     return all;
   }
 
+  /// Is an op left out: does it do nothing, and nobody needs its results? (What it carries of its
+  /// own from iteration to iteration nobody needs then, either.)
+  bool idle(const Op& op) const {
+    return op.kind != Op::remark && !acts(op) &&
+           std::none_of(op.results.begin(), op.results.end(),
+                        [&](int v) { return needed_[at(v)]; });
+  }
+
   /// Does a block do nothing?
   bool empty(const Block& block) const {
-    return std::none_of(block.ops.begin(), block.ops.end(), [&](const auto& op) {
-      return op->kind != Op::remark && (op->kind != Op::plain || op->effect == Op::acts ||
-                                        std::any_of(op->results.begin(), op->results.end(),
-                                                    [&](int v) { return needed_[at(v)]; }));
-    });
+    return std::all_of(block.ops.begin(), block.ops.end(),
+                       [&](const auto& op) { return op->kind == Op::remark || idle(*op); });
   }
 
   // ---- text
@@ -253,23 +273,21 @@ class Printer {
     } else if (one.type.element == "i1") {
       line(depth, named(v, number) + " = arith.constant " + number);
     } else {
-      const std::string wish = number.starts_with('-') ? "minus_" + number.substr(1)
-                               : one.type.floating()   ? "number"
-                                                       : "c" + number;
+      const std::string wish = one.type.floating()       ? "number"
+                               : number.starts_with('-') ? "minus_" + number.substr(1)
+                                                         : "c" + number;
       line(depth, named(v, wish) + " = arith.constant " + number + " : " + one.type.element);
     }
   }
 
   void statement(int depth, const Op& op) {
+    if (op.kind != Op::partitions && idle(op)) return;
     switch (op.kind) {
       case Op::remark: line(depth, "// " + op.text); break;
       case Op::loop: loop(depth, op); break;
       case Op::branch: branch(depth, op); break;
       case Op::partitions: partitions(depth, op); break;
       case Op::plain:
-        if (op.effect != Op::acts && std::none_of(op.results.begin(), op.results.end(),
-                                                  [&](int v) { return needed_[at(v)]; }))
-          return;
         if (!op.comment.empty()) line(depth, "// " + op.comment);
         // (Operands are named before results.)
         std::string text = filled(op);

@@ -24,7 +24,7 @@ bool compares(const std::string& sign) {
 }
 
 /// Of arith.cmpi (signed) and arith.cmpf (ordered, but != is also of what is no number).
-std::string predicate(const std::string& sign, bool floating) {
+std::string predicate(const std::string& sign, bool floating, bool without_sign = false) {
   const std::string name = sign == "<="   ? "le"
                            : sign == ">=" ? "ge"
                            : sign == "<"  ? "lt"
@@ -32,7 +32,28 @@ std::string predicate(const std::string& sign, bool floating) {
                            : sign == "!=" ? "ne"
                                           : "eq";
   if (floating) return (name == "ne" ? "u" : "o") + name;
-  return name == "eq" || name == "ne" ? name : "s" + name;
+  return name == "eq" || name == "ne" ? name : (without_sign ? "u" : "s") + name;
+}
+
+/// Of integers, with a sign or without; "" = none.
+std::string integer_operation(const std::string& sign, bool without_sign) {
+  const std::string kind = without_sign ? "ui" : "si";
+  return sign == "+"    ? "addi"
+         : sign == "-"  ? "subi"
+         : sign == "*"  ? "muli"
+         : sign == "&"  ? "andi"
+         : sign == "|"  ? "ori"
+         : sign == "^"  ? "xori"
+         : sign == "<<" ? "shli"
+         : sign == ">>" ? "shr" + kind
+         : sign == "//" ? "div" + kind
+         : sign == "%"  ? "rem" + kind
+                        : "";
+}
+
+/// What is done bit by bit: of truths, too.
+bool bitwise(const std::string& sign) {
+  return sign == "&" || sign == "|" || sign == "^";
 }
 
 }  // namespace
@@ -130,6 +151,8 @@ Thing Builder::folded(const std::string& sign, const Thing& a, const Thing& b) c
     if (sign == "-") return Thing::make_whole(x - y);
     if (sign == "*") return Thing::make_whole(x * y);
     if (sign == "&") return Thing::make_whole(x & y);
+    if (sign == "|") return Thing::make_whole(x | y);
+    if (sign == "^") return Thing::make_whole(x ^ y);
     if ((sign == "//" || sign == "%") && y > 0) {
       const std::int64_t rest = ((x % y) + y) % y;
       return Thing::make_whole(sign == "%" ? rest : (x - rest) / y);
@@ -188,15 +211,9 @@ Thing Builder::integer(const std::string& sign, const Thing& a, const Thing& b) 
   if (b.kind == Thing::whole && b.number == 0 && sign == "*") return Thing::make_whole(0);
   if (b.kind == Thing::whole && b.number == 1 && sign == "%") return Thing::make_whole(0);
   if (sign == "*" && b.kind == Thing::whole) return product(a.id, b.number);
-  const std::string operation = sign == "+"    ? "addi"
-                                : sign == "-"  ? "subi"
-                                : sign == "*"  ? "muli"
-                                : sign == "&"  ? "andi"
-                                : sign == "//" ? "divsi"
-                                : sign == "%"  ? "remsi"
-                                               : "";
-  if (operation.empty()) no_text("integers with " + sign + " between them");
   const Type of = a.kind == Thing::value ? type(a) : type(b);
+  const std::string operation = integer_operation(sign, of.without_sign);
+  if (operation.empty()) no_text("integers with " + sign + " between them");
   const int x = in_type(a, of), y = in_type(b, of);
   return Thing::make_value(pure("arith." + operation + " $0, $1 : " + of.element, {x, y}, of));
 }
@@ -220,7 +237,7 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
   for (const Thing* one : {&a, &b})
     if (one->kind != Thing::value && !is_static(*one)) no_text("what is no number, with " + sign);
   // What commutes has its number second.
-  if (is_static(a) && (sign == "+" || sign == "*" || sign == "&")) std::swap(a, b);
+  if (is_static(a) && (sign == "+" || sign == "*" || bitwise(sign))) std::swap(a, b);
   // Beside a real number a whole one is real, too.
   for (const auto& [one, other] : {std::pair(&a, &b), std::pair(&b, &a)})
     if (other->kind == Thing::real && one->kind == Thing::value && type(*one).element == "i32")
@@ -255,7 +272,17 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
   const bool floating =
       (a.kind == Thing::value && left.floating()) || (b.kind == Thing::value && right.floating());
   const bool scalars = left.kind == Type::scalar && right.kind == Type::scalar;
-  const bool truths = sign == "&" && left.element == "i1" && right.element == "i1";
+  const bool truths = bitwise(sign) && left.element == "i1" && right.element == "i1";
+  // Beside an integer a truth is one, too: 0 or 1.
+  if (!floating && !truths && (left.element == "i1" || right.element == "i1")) {
+    const std::string whole = left.element == "i1" ? right.element : left.element;
+    const auto counted = [&](const Thing& one) {
+      const bool is_truth = one.kind == Thing::value && type(one).element == "i1";
+      return is_truth ? cast(one, whole == "i1" ? "i32" : whole) : one;
+    };
+    return binary(sign, counted(a), counted(b));
+  }
+  if (left.without_sign != right.without_sign) no_text("integers with a sign beside others");
   if (!floating && !truths && left.element != right.element &&
       (left.element == "i32" || left.element == "i64") &&
       (right.element == "i32" || right.element == "i64"))
@@ -297,7 +324,8 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
     Type compared = common;
     compared.element = "i1";
     return Thing::make_value(pure(std::string(floating ? "arith.cmpf " : "arith.cmpi ") +
-                                      predicate(sign, floating) + ", $0, $1 : " + common.text(),
+                                      predicate(sign, floating, common.without_sign) +
+                                      ", $0, $1 : " + common.text(),
                                   {x, y}, compared));
   }
   std::string operation;
@@ -308,13 +336,7 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
                 : sign == "/" ? "divf"
                               : "";
   else
-    operation = sign == "+"    ? "addi"
-                : sign == "-"  ? "subi"
-                : sign == "*"  ? "muli"
-                : sign == "&"  ? "andi"
-                : sign == "//" ? "divsi"
-                : sign == "%"  ? "remsi"
-                               : "";
+    operation = integer_operation(sign, common.without_sign);
   if (operation.empty()) no_text("tiles with " + sign + " between them");
   return Thing::make_value(
       pure("arith." + operation + " $0, $1 : " + common.text(), {x, y}, common));
@@ -436,11 +458,13 @@ Thing Builder::reduced(const Expr& call, const std::string& combine) {
   const Type of = type(from);
   const bool vector = of.shape.size() == 1;  // (of which a number is left)
   if (of.kind != Type::tensor || (!vector && of.shape.size() != 2) || axis < 0 ||
-      axis > (vector ? 0 : 1) ||
-      (of.element != "f32" && (of.element != "i32" || combine != "minnumf")))
+      axis > (vector ? 0 : 1) || (of.element != "f32" && (of.element != "i32" || of.without_sign)))
     no_text("a reduction of what is no f32 tile");
   const std::string& number = of.element;
-  const std::string joined = number == "i32" ? "minsi" : combine;
+  const std::string joined = number == "f32"        ? combine
+                             : combine == "addf"    ? "addi"
+                             : combine == "minnumf" ? "minsi"
+                                                    : "maxsi";
   const std::string along = std::to_string(axis);
   Type to{Type::scalar, of.element, {}, {}, {}};
   if (!vector) {
@@ -465,20 +489,26 @@ Thing Builder::scanned(const Expr& call) {
   const std::int64_t axis = whole_argument(call, 1, "axis");
   const Type of = type(from);
   if (of.kind != Type::tensor || axis < 0 || axis >= static_cast<std::int64_t>(of.shape.size()) ||
-      of.element != "f32" || call.parts.size() != 4 || !call.parts[3].is_name("add_up"))
-    no_text("a scan of what is no f32 tile, or with another function than addition");
+      of.element != "f32" || call.parts.size() != 4)
+    no_text("a scan of what is no f32 tile");
+  const std::string& function = call.parts[3].text;
+  const std::string joined = function == "add_up"         ? "addf"
+                             : function == "keep_larger"  ? "maxnumf"
+                             : function == "keep_smaller" ? "minnumf"
+                                                          : "";
+  if (joined.empty()) no_text("a scan with the function " + function);
   return Thing::make_value(
       pure("\"tt.scan\"($0) <{axis = " + std::to_string(axis) +
-               " : i32, reverse = false}> ({\n^bb0(%left: f32, %right: f32):\n  %joined = "
-               "arith.addf %left, %right : f32\n  tt.scan.return %joined : f32\n}) : (" +
-               of.text() + ") -> " + of.text(),
+               " : i32, reverse = false}> ({\n^bb0(%left: f32, %right: f32):\n  %joined = arith." +
+               joined + " %left, %right : f32\n  tt.scan.return %joined : f32\n}) : (" + of.text() +
+               ") -> " + of.text(),
            {from.id}, of));
 }
 
 Thing Builder::converted(const Thing& from, const LayoutRef& to) {
   const Type of = type(from);
   if (of.kind != Type::tensor) no_text("a layout for what is no tile");
-  if (of.layout->text == to->text) return from;
+  if (of.layout->text == to->text && !m_[from.id].constant) return from;
   Type type = of;
   type.layout = to;
   // (Of a constant, too: no pass of Gluon's makes a constant of it.)
@@ -542,7 +572,7 @@ Thing Builder::cast(const Thing& from, const std::string& element) {
     name = half(element) ? "truncf" : element == "i32" || element == "i8" ? "fptosi" : "";
   if (element == "f32" && half(of.element)) name = "extf";
   if (element == "f32" && (of.element == "i32" || of.element == "i8")) name = "sitofp";
-  if (element == "i32" && of.element == "i1") name = "extui";
+  if ((element == "i32" || element == "i64") && of.element == "i1") name = "extui";
   if (element == "i32" && of.element == "i8") name = "extsi";
   if (element == "i8" && of.element == "i32") name = "trunci";
   if (element == "i32" && of.element == "i64") name = "trunci";
@@ -555,6 +585,19 @@ Thing Builder::cast(const Thing& from, const std::string& element) {
   if (name.empty()) no_text("numbers of type " + of.element + " as " + element);
   return Thing::make_value(
       pure("arith." + name + " $0 : " + of.text() + " to " + to.text(), {from.id}, to));
+}
+
+Thing Builder::as_bits(const Thing& from, const std::string& element) {
+  const Type of = type(from);
+  Type to = of;
+  to.without_sign = element == "u32";
+  to.element = to.without_sign ? "i32" : element;
+  const auto is_32 = [](const std::string& one) { return one == "i32" || one == "f32"; };
+  if (!is_32(of.element) || !is_32(to.element))
+    no_text("the bits of " + of.element + " as those of " + element);
+  if (of.element == to.element && of.without_sign == to.without_sign) return from;
+  return Thing::make_value(
+      pure("tt.bitcast $0 : " + of.text() + " -> " + to.text(), {from.id}, to));
 }
 
 Thing Builder::full(const Expr& call) {

@@ -16,6 +16,7 @@ import sys
 import threading
 import types
 
+import carried_names
 import numpy as np
 
 
@@ -827,7 +828,9 @@ def gluon_modules():
 
 
 def load(text, name):
-    """The emitted file as a module, under the stand-in."""
+    """The emitted file as a module, under the stand-in. Raises Fault for what Triton would not carry from iteration to iteration."""
+    for wrong in carried_names.lost(text):
+        raise Fault(wrong)
     modules = gluon_modules()
     saved = {key: sys.modules.get(key) for key in modules}
     sys.modules.update(modules)
