@@ -24,7 +24,7 @@ pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "las
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
 # behind the other's.
 IMPLIED = {"sums-added-hopper": 1, "sums-added-blackwell": 1, "bits-changed-hopper": 1, "bits-changed-blackwell": 1, "running-most-hopper": 1,
-           "running-most-blackwell": 2}
+           "running-most-blackwell": 2, "sums-from-end-hopper": 2, "sums-from-end-blackwell": 1}
 # Where rows and counts lie is loaded again by who needs it: nobody reads the buffers of these places, so their fences and waits do nothing. What the
 # loading slot tells of one store it tells behind the other's.
 IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
