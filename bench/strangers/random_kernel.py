@@ -137,7 +137,8 @@ class Kernel:
         self.pointers[name] = kind
         given = value.name if kind == value.kind else f"{value.name}.to({TYPES[kind]})"
         mask = self.mask(value.axes, where)
-        self.line(f"tl.store({name} + {self.place(value.axes, where, True)}, {given}" + (f", mask={mask}" if mask else "") + ")")
+        how = "atomic_add" if kind == value.kind == "fp32" and self.chance(0.15) else "store"
+        self.line(f"tl.{how}({name} + {self.place(value.axes, where, True)}, {given}" + (f", mask={mask}" if mask else "") + ")")
 
     # ---- what is computed
     def arithmetic(self):
@@ -221,6 +222,18 @@ class Kernel:
         size = self.sizes[a.axes[axis]]
         self.new(f"tl.{what}({a.name}, {axis})" + (f" * {1 / size!r}" if what == "sum" else ""), rest, "fp32", a.bound, what != "sum" and a.exact)
 
+    def scanned(self):
+        """Sums and maxima of what comes before, or behind."""
+        a = self.pick("fp32") if self.chance(0.7) else self.pick("i32", exact=True)
+        if not a or not a.axes:
+            return
+        axis, back = self.random.randrange(len(a.axes)), self.random.choice(["", ", reverse=True"])
+        if a.kind == "i32":
+            made = self.new(f"tl.cumsum({a.name} & 7, {axis}{back})", a.axes, "i32", 7.0 * self.sizes[a.axes[axis]], True)
+            self.new(f"({made.name} & 127).to(tl.float32) * 0.03125", a.axes, "fp32", 4.0, True)
+        else:
+            self.new(f"tl.cumsum({a.name}, {axis}{back}) * {1 / self.sizes[a.axes[axis]]!r}", a.axes, "fp32", a.bound)
+
     def operand(self, axes, dtype):
         """A 16-bit tile: loaded, or made of numbers; transposed where only the other order is there. (Not computed in bf16, which Triton's
         interpreter takes for integers.)"""
@@ -253,7 +266,8 @@ class Kernel:
 
     def grow(self, times):
         for _ in range(times):
-            step = self.random.choices([self.arithmetic, self.one, self.integers_of, self.chosen, self.rounded, self.reduced, self.product], [5, 4, 1, 2, 1, 3, 3 if self.products else 0])[0]
+            step = self.random.choices([self.arithmetic, self.one, self.integers_of, self.chosen, self.rounded, self.reduced, self.scanned, self.product],
+                                       [5, 4, 1, 2, 1, 3, 0.7, 3 if self.products else 0])[0]
             step()
 
     # ---- what goes from iteration to iteration
@@ -298,8 +312,12 @@ class Kernel:
                     "before": x if a else f"{value.name} * 0.5"}[form]
         if self.chance(0.15):
             flag = self.pick("i32", "", exact=True)
-            self.line(f"if {flag.name + ' > 0' if flag and self.chance(0.5) else 't % 2 == 0'}:")
+            rest = self.random.choice(["t % 2 == 0", "t % 3 == 1", "t % 5 > 2", "(t & 1) != 0"])
+            self.line(f"if {flag.name + ' > 0' if flag and self.chance(0.5) else rest}:")
             self.line(f"    {value.name} = {text}")
+            if self.chance(0.4):
+                self.line("else:")
+                self.line(f"    {value.name} = {value.name}" + (" + 2" if form == "count" else " * 0.5"))
         else:
             self.line(f"{value.name} = {text}")
 

@@ -261,8 +261,7 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
     return;
   }
   if (value.shape.empty()) {
-    line(1, std::string(plan_.adds(value.tensor) ? "gl.atomic_add(" : "gl.store(") +
-                pointer_of(value, "") + ", " + result.text + ")");
+    write_number(1, value, result.text, "");
     return;
   }
   const std::string& tensor = plan_.tensor_name[at(value.tensor)];

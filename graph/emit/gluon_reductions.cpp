@@ -72,9 +72,8 @@ Expression ValuePrinter::running(const meaning::Value& value, const Expression& 
   const std::string axis = !vector && meaning::runs_along_rows(value) ? "1" : "0";
   const bool lone = layout.kind == Layout::alone;
   const std::string tile = lone ? in.text : "gl.convert_layout(" + in.text + ", " + scanned + ")";
-  const std::string made =
-      "gl.associative_scan(" + tile + ", " + (lone ? "0" : axis) + ", " + by +
-      (meaning::runs_from_end(value) ? ", reverse=True)" : ")");
+  const std::string made = "gl.associative_scan(" + tile + ", " + (lone ? "0" : axis) + ", " + by +
+                           (meaning::runs_from_end(value) ? ", reverse=True)" : ")");
   return {lone ? made : "gl.convert_layout(" + made + ", " + text_of(layout) + ")", layout,
           in.type};
 }

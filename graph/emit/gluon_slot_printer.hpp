@@ -225,6 +225,8 @@ class SlotPrinter {
   void store_in_loop(int depth, int op, const Value& value, Iteration it);
   /// A step of an op: one number, by a pointer.
   void store_number(int depth, int op, int v, Iteration it);
+  void write_number(int depth, const Value& value, const std::string& number,
+                    const std::string& iteration);
   /// Do products of this slot read what the op (of the legal program) copied by threads?
   bool needs_fence(int legal_event_op) const;
   /// Does a product of this slot read a tile from before the loop that threads copied, and nothing

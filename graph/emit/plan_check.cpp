@@ -62,7 +62,9 @@ class Checker {
       if (value.function == Function::places && !triton_)
         return Refusal{"op", value.id + " is a tile of places: no text is written for it yet"};
       if (!meaning::bounds_of(value).empty() &&
-          ((value.function != Function::within && !plan_.by_elements(value.tensor)) || !triton_))
+          ((value.function != Function::within && !plan_.by_elements(value.tensor) &&
+            !(value.function == Function::store && value.shape.empty() && plan_.user != nullptr)) ||
+           !triton_))
         return Refusal{"op", value.id +
                                  " has bounds (a mask that compares places): no text is "
                                  "written for them yet"};
@@ -97,9 +99,9 @@ class Checker {
   std::optional<Refusal> number(int v) const {
     const Value& value = m_.values[at(v)];
     if (value.tensor >= 0) {
-      const bool known =
-          value.type == "f32" || value.type == "f16" || value.type == "bf16" ||
-          value.type == "i32" || (value.type == "i8" && value.function == Function::load);
+      const bool known = value.type == "f32" || value.type == "f16" || value.type == "bf16" ||
+                         value.type == "i32" ||
+                         (value.type == "i8" && value.function == Function::load);
       const bool adds = value.function == Function::store && plan_.adds(value.tensor) &&
                         value.type != "f32" && value.type != "i32";
       if (!triton_ || plan_.tiles() || !known || adds)

@@ -252,9 +252,9 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
                                       "place and the iteration alone"};
       const bool real = tensor.type == "f32" || tensor.type == "f16" || tensor.type == "bf16";
       // (A number: plan_check.cpp.)
-      if (place.adds && (place.added || tensor.shape.empty()
-                             ? !real && tensor.type != "i32"
-                             : tensor.shape.size() != 2 || tensor.type == "bf16"))
+      if (place.adds &&
+          (place.added || tensor.shape.empty() ? !real && tensor.type != "i32"
+                                               : tensor.shape.size() != 2 || tensor.type == "bf16"))
         return Refusal{"op", "tiles of " + tensor.type + " are added to what is in memory (" +
                                  tensor.name + (place.added ? "" : ", in bulk") +
                                  "): not emitted yet"};

@@ -498,7 +498,7 @@ class MeaningReader {
           disagree("first must be an integer and group one from 1");
       } else if (one.function == Function::lower) {
         if (in.size() == 2 && one.operands[1].value >= 0) disagree("what else is must be a number");
-      } else {
+      } else if (!sums) {
         one.shape.pop_back();
       }
     }

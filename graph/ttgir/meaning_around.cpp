@@ -252,7 +252,7 @@ int MeaningBuilder::number_stored(const Operation& op) const {
   const std::size_t given = op.operands.size();
   const bool adds = op.name == "tt.atomic_rmw" &&
                     (given == 2 || (given == 3 && constant_integer(m_, op.operands[2]) == 1));
-  if (!adds && (op.name != "tt.store" || given != 2)) return kNone;
+  if (!adds && (op.name != "tt.store" || given < 2)) return kNone;
   return is_tile(op.operands[1], TypeKind::scalar) ? op.operands[1] : kNone;
 }
 
@@ -262,8 +262,7 @@ void MeaningBuilder::store_number(int index) {
   const Operation& op = m_.op(index);
   const bool read = tried([&] {
     const int number = number_stored(op);
-    if (number == kNone || branch_behind(index) != kNone)
-      refuse(index, "only a plain store of a number is read");
+    if (number == kNone) refuse(index, "only a plain store of a number is read");
     meaning::Value value;
     value.function = Function::store;
     value.type = type_name(index, number);
@@ -271,6 +270,9 @@ void MeaningBuilder::store_number(int index) {
     if (value.operands[0].value < 0 && meaning::number_type(value.type)->precision == 0)
       refuse(index, "it stores an integer of the launch");
     value.id = unique(name_for(m_, op));
+    if (!masked_move(index, value, Where::after, 0, -1))
+      refuse(index, "whether it stores is known at run time alone");
+    if (branch_behind(index) != kNone) add_conditions(index, value, Where::after);
     value.tensor = tensor(index, 0, 1, -1, value.type, value.shape);
     after_.push_back(std::move(value));
   });
@@ -334,6 +336,8 @@ void MeaningBuilder::stores_of_numbers() {
       value.operands = {source(index, number, Where::loop, 0, -1).operand};
       value.id = unique(name_for(m_, op));
       value.part_of = loop_values_[at(made)].id;
+      if (!masked_move(index, value, Where::loop, 0, -1))
+        refuse(index, "whether it stores is known at run time alone");
       value.tensor = tensor(index, 0, 1, -1, value.type, value.shape);
       scalars_.push_back(std::move(value));
     });

@@ -240,7 +240,8 @@ bool MeaningBuilder::masked_move(int index, meaning::Value& value, Where where, 
   const int mask = mask_of(op).first, behind = mask_of(op).second;
   if (mask == kNone) return true;
   const auto bounded = [&] {
-    if (!is_tile(mask, TypeKind::tensor))
+    const bool number = value.shape.empty() && value.function == Function::store;
+    if (!is_tile(mask, TypeKind::tensor) && !number)
       refuse(index, "whether it moves a tile is known at run time alone");
     const auto all = half_planes(mask);
     if (!all)

@@ -44,11 +44,11 @@ void MeaningBuilder::branch(int index, const std::string& id, meaning::Value& va
   const int condition = op.operands[0];
   // (Of what does not grow by a number in every iteration, as its rest, each slot makes a flag.)
   const bool of_places = half_planes(condition) && tried([&] {
-    value.function = Function::within;
-    value.operands = sides;
-    if (!add_bounds(index, condition, value, Where::loop, 0, -1))
-      refuse(index, "it has too many conditions");
-  });
+                           value.function = Function::within;
+                           value.operands = sides;
+                           if (!add_bounds(index, condition, value, Where::loop, 0, -1))
+                             refuse(index, "it has too many conditions");
+                         });
   if (of_places) {
     if (value.operands.size() > 2) return;
     value.function = Function::copy;  // (always so)

@@ -18,7 +18,7 @@ stand_in.NAN_DROPPED = True
 
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
-                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "last-kept", "every-third", "sums-from-end") for machine in BOTH] + ["half-sums-hopper"]
+                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end") for machine in BOTH] + ["half-sums-hopper"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
@@ -29,7 +29,7 @@ IMPLIED = {"sums-added-hopper": 1, "sums-added-blackwell": 1, "bits-changed-hopp
 # loading slot tells of one store it tells behind the other's.
 IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
 # (No run here is as long as their rings.)
-IMPLIED.update({f"{name}-{machine}": 1 for name in ("behind-in-two", "stats-updated", "numbers-stored", "every-third") for machine in BOTH})
+IMPLIED.update({f"{name}-{machine}": 1 for name in ("behind-in-two", "stats-updated", "numbers-stored", "numbers-where", "every-third") for machine in BOTH})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 off = around.off
 
@@ -246,6 +246,24 @@ class NumbersStored:
         yield same(self.one, np.full(256, 1.5))
 
 
+class NumbersWhere:
+    """numbers_where(x, first, sum, most, steps, limit)."""
+
+    def make(self, n, random):
+        self.steps, self.grid, self.limit = n, (3,), (1, 0, 2, 5, 3)[n % 5]
+        self.x = around.floats(random, 3, n, 256)
+        self.first, self.sum, self.most = np.full(1, 7, np.float32), np.full((3, n), 7, np.float32), np.full(3, 7, np.float32)
+
+    def arguments(self):
+        return [self.x, self.first, self.sum, self.most, self.steps, self.limit]
+
+    def errors(self):
+        sums = self.x.astype(np.float64).sum(axis=2)
+        yield off(self.sum, np.where(np.arange(self.steps)[None, :] >= self.limit, np.cumsum(sums, axis=1), 7))
+        yield off(self.first, sums[:1].sum(axis=1))
+        yield off(self.most, np.where(np.arange(3) < self.limit, sums.sum(axis=1), 7))
+
+
 class LastKept:
     """last_kept(x, i, y, z, w, steps): without a step what there was before."""
 
@@ -309,7 +327,7 @@ class LongTaps(Taps):
 around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded, "sums-added": SumsAdded, "counted": Counted,
                        "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
                        "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst,
-                       "numbers-stored": NumbersStored, "last-kept": LastKept, "every-third": EveryThird, "sums-from-end": SumsFromEnd, "long-taps": LongTaps})
+                       "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "sums-from-end": SumsFromEnd, "long-taps": LongTaps})
 
 
 def main():

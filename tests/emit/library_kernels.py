@@ -194,6 +194,20 @@ def numbers_stored(x_ptr, s_ptr, mean_ptr, twice_ptr, count_ptr, most_ptr, one_p
 
 
 @triton.jit
+def numbers_where(x_ptr, first_ptr, sum_ptr, most_ptr, steps, limit, D: tl.constexpr):
+    """The sum of a program's rows up to each of them, but for the first `limit` ones; the sum of all by the first program alone, and by each
+    one whose place is below the limit."""
+    row, d = tl.program_id(0), tl.arange(0, D)
+    total = 0.0
+    for t in range(0, steps):
+        total += tl.sum(tl.load(x_ptr + (row * steps + t) * D + d), 0)
+        tl.store(sum_ptr + row * steps + t, total, mask=t >= limit)
+    if row == 0:
+        tl.store(first_ptr, total)
+    tl.store(most_ptr + row, total, mask=row < limit)
+
+
+@triton.jit
 def last_kept(x_ptr, i_ptr, y_ptr, z_ptr, w_ptr, steps, M: tl.constexpr, D: tl.constexpr):
     """The sum of tiles; of the last one its squares, and which of its rows are even."""
     r, d = tl.arange(0, M), tl.arange(0, D)
@@ -283,6 +297,7 @@ CASES = [  # kernel, its signature, its constants
     (running_most, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (numbers_stored, "x_ptr=*fp32:16, s_ptr=*fp32:16, mean_ptr=*fp16:16, twice_ptr=*fp32:16, count_ptr=*i32:16, most_ptr=*fp32:16, one_ptr=*fp32:16, steps=i32",
      dict(D=256)),
+    (numbers_where, "x_ptr=*fp32:16, first_ptr=*fp32:16, sum_ptr=*fp32:16, most_ptr=*fp32:16, steps=i32, limit=i32", dict(D=256)),
     (last_kept, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, w_ptr=*i32:16, steps=i32", dict(M=16, D=64)),
     (every_third, "x_ptr=*fp32:16, y_ptr=*fp32:16, first=i32, steps=i32", dict(D=256)),
     (sums_from_end, "x_ptr=*fp32:16, w_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, v_ptr=*i32:16, all_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),

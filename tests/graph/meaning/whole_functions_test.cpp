@@ -29,7 +29,8 @@ meaning::Operand of_value(int v) {
   return one;
 }
 
-/// X is loaded, f of it is stored. How running functions go: 1 = along rows, 2 = from the end on, 3 = both.
+/// X is loaded, f of it is stored. How running functions go: 1 = along rows, 2 = from the end on, 3
+/// = both.
 meaning::Meaning of_one(Function function, const std::vector<std::int64_t>& from,
                         const std::string& from_type, const std::vector<std::int64_t>& to,
                         const std::string& to_type, int how = 0) {
@@ -125,16 +126,16 @@ TEST_CASE("running maxima and minima: of a vector, down columns, along rows; a N
   const Numbers x{{2, 3}, {1, -2, 3, 4, -5, 2}};
   both_are(of_one(Function::running_max, {2, 3}, "f32", {2, 3}, "f32"), x, {1, -2, 3, 4, -2, 3});
   both_are(of_one(Function::running_min, {2, 3}, "f32", {2, 3}, "f32"), x, {1, -2, 3, 1, -5, 2});
-  both_are(of_one(Function::running_max, {2, 3}, "f32", {2, 3}, "f32", 1), x,
-           {1, 1, 3, 4, 4, 4});
+  both_are(of_one(Function::running_max, {2, 3}, "f32", {2, 3}, "f32", 1), x, {1, 1, 3, 4, 4, 4});
   both_are(of_one(Function::running_min, {2, 3}, "f32", {2, 3}, "f32", 1), x,
            {1, -2, -2, 4, -5, -5});
   both_are(of_one(Function::running_max, {4}, "f32", {4}, "f32"), {{4}, {-3, -1, -2, 0}},
            {-3, -1, -1, 0});
   both_are(of_one(Function::running_max, {2, 3}, "f32", {2, 3}, "f32", 2), x, {4, -2, 3, 4, -5, 2});
-  both_are(of_one(Function::running_min, {2, 3}, "f32", {2, 3}, "f32", 3), x, {-2, -2, 3, -5, -5, 2});
-  both_are(of_one(Function::running_sum, {2, 3}, "f32", {2, 3}, "f32", 2), x, {5, -7, 5, 4, -5, 2});
-  both_are(of_one(Function::running_sum, {2, 3}, "f32", {2, 3}, "f32", 3), x, {2, 1, 3, 1, -3, 2});
+  both_are(of_one(Function::running_min, {2, 3}, "f32", {2, 3}, "f32", 3), x,
+           {-2, -2, 3, -5, -5, 2});
+  both_are(of_one(Function::running_sum, {2, 3}, "i32", {2, 3}, "i32", 2), x, {5, -7, 5, 4, -5, 2});
+  both_are(of_one(Function::running_sum, {2, 3}, "i32", {2, 3}, "i32", 3), x, {2, 1, 3, 1, -3, 2});
   both_are(of_one(Function::running_sum, {4}, "i32", {4}, "i32", 2), {{4}, {-3, -1, -2, 5}},
            {-1, 2, 3, 5});
   const auto m = of_one(Function::running_max, {3}, "f32", {3}, "f32");

@@ -148,7 +148,8 @@ TEST_CASE("what is not kept, or not all there, is refused or said") {
   // A carried number's reduction that is used otherwise, too, is kept by nobody.
   const std::string used = with(text, "arith.mulf %norm, %decay", "arith.mulf %top, %decay");
   CHECK(refusal_of(used).find("carried and made of a reduction") != std::string::npos);
-  // A number stored in the loop is a step of the op that makes it; under a mask it is left out.
+  // A number stored in the loop is a step of the op that makes it; under a mask of data it is left
+  // out.
   const auto storing = [&](const std::string& store) {
     return with(text, "      scf.yield", store + " : !tt.ptr<f32>\n      scf.yield");
   };
@@ -156,20 +157,21 @@ TEST_CASE("what is not kept, or not all there, is refused or said") {
   const ModuleMeaning made = meaning_as(lowered);
   CHECK(made.kernel.incomplete.empty());
   for (const int n : {0, 1, 2, 3, 7}) CHECK(apart(lowered, made, n) <= kSame);
-  const auto store = std::find_if(
-      made.meaning.values.begin(), made.meaning.values.end(), [](const meaning::Value& value) {
-        return value.function == meaning::Function::store && value.shape.empty() &&
-               !value.part_of.empty();
-      });
+  const auto store = std::find_if(made.meaning.values.begin(), made.meaning.values.end(),
+                                  [](const meaning::Value& value) {
+                                    return value.function == meaning::Function::store &&
+                                           value.shape.empty() && !value.part_of.empty();
+                                  });
   REQUIRE(store != made.meaning.values.end());
   CHECK(apart(lowered, made, 3, [&](meaning::Meaning& one) {
-          meaning::Value& value = one.values[static_cast<std::size_t>(store - made.meaning.values.begin())];
+          meaning::Value& value =
+              one.values[static_cast<std::size_t>(store - made.meaning.values.begin())];
           value.operands[0] = {};
           value.operands[0].number = 0.125;
         }) > kSame);
   const LoweredModule masked =
-      lowered_as(storing("      %more = arith.cmpf ogt, %both, %norm : f32\n"
-                         "      tt.store %where, %both, %more"));
+      lowered_as(storing("      %flag_of_it = arith.cmpf ogt, %both, %norm : f32\n"
+                         "      tt.store %where, %both, %flag_of_it"));
   CHECK(meaning_as(masked).kernel.incomplete.find("a number is stored") != std::string::npos);
 }
 
@@ -178,7 +180,8 @@ TEST_CASE("scans from the end") {
 }
 
 TEST_CASE("a branch on a rest of the counter, what the last iteration alone makes, a constant") {
-  for (const char* const name : {"every-third-hopper", "last-kept-hopper", "numbers-stored-hopper"}) {
+  for (const char* const name : {"every-third-hopper", "last-kept-hopper", "numbers-stored-hopper",
+                                 "numbers-where-hopper"}) {
     CAPTURE(name);
     const LoweredModule lowered = lowered_as(file_text(name));
     const ModuleMeaning made = meaning_as(lowered);
@@ -187,16 +190,17 @@ TEST_CASE("a branch on a rest of the counter, what the last iteration alone make
     for (std::size_t v = 0; v < made.meaning.values.size(); ++v) {
       const meaning::Value& value = made.meaning.values[v];
       if (value.function != meaning::Function::select &&
-          value.function != meaning::Function::int_rem && value.function != meaning::Function::equal)
+          value.function != meaning::Function::int_rem &&
+          value.function != meaning::Function::equal)
         continue;
       ++mutants;
       CAPTURE(value.id);
       CHECK(apart(lowered, made, 7, [v](meaning::Meaning& one) {
-              meaning::Value& value = one.values[v];
-              if (value.function == meaning::Function::select)
-                std::swap(value.operands[1], value.operands[2]);
+              meaning::Value& changed = one.values[v];
+              if (changed.function == meaning::Function::select)
+                std::swap(changed.operands[1], changed.operands[2]);
               else
-                value.operands[1].number += 1;
+                changed.operands[1].number += 1;
             }) > kSame);
     }
     CHECK(mutants >= (std::string(name).starts_with("numbers") ? 0 : 2));
