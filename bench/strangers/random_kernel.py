@@ -137,6 +137,8 @@ class Kernel:
         self.pointers[name] = kind
         given = value.name if kind == value.kind else f"{value.name}.to({TYPES[kind]})"
         mask = self.mask(value.axes, where)
+        if not value.axes and self.chance(0.3):
+            mask = self.random.choice(["t > 1", "t + pid < 4"] if where == "in" else ["pid == 0", "steps > 1"])
         how = "atomic_add" if kind == value.kind == "fp32" and self.chance(0.15) else "store"
         self.line(f"tl.{how}({name} + {self.place(value.axes, where, True)}, {given}" + (f", mask={mask}" if mask else "") + ")")
 

@@ -128,6 +128,14 @@ void SlotPrinter::load_elements(int depth, const Value& value, const std::string
                                 const std::string& to, const std::string& barrier) {
   const ElementCopy copy = element_copy(plan_, value);
   if (gluon_type(value.type).empty()) refuse("type", "a tile of " + value.type + " is loaded");
+  if (copy.vector == 0 && few_elements(value) && only_in_registers(value)) {
+    const std::string from =
+        elements(depth, value, copy_layout(value.shape, copy, warps_), iteration);
+    line(depth, to + ".store(" + loaded_elements(value, from) +
+                    ")  # through registers: cp.async copies 4 bytes or more");
+    line(depth, "mbarrier.arrive(" + barrier + ", count=1)");
+    return;
+  }
   if (copy.vector == 0 || (copy.fills && !only_in_registers(value)))
     refuse("op",
            value.id +
@@ -140,6 +148,14 @@ void SlotPrinter::load_elements(int depth, const Value& value, const std::string
   line(depth, "async_copy.async_load(" + to + ", " + from + ")");
   line(depth, "async_copy.mbarrier_arrive(" + barrier +
                   ", increment_count=False)  # every thread, when its copies are there");
+}
+
+/// Has it so few elements that they fit into registers of a slot that moves tiles?
+bool SlotPrinter::few_elements(const Value& value) const {
+  constexpr std::int64_t kMostOfAThread = 4;
+  std::int64_t all = 1;
+  for (const std::int64_t extent : value.shape) all *= extent;
+  return all <= kMostOfAThread * 32 * warps_;
 }
 
 /// Do only ops that take it to registers read what a load of the loop has copied?

@@ -340,6 +340,12 @@ void SlotPrinter::steady(int in) {
           line(in, aged(v, k) + " = " + of_its_own(v));
           state_.defined.insert(aged(v, k));
         }
+  // What a product in flight reads has a name in the loop's first iteration, too, before which it
+  // may not have been issued.
+  for (const ProductInFlight& flight : begin.flights)
+    if (!flight.left.empty() && mentions(body, flight.left) &&
+        !entry.defined.contains(flight.left) && state_.defined.insert(flight.left).second)
+      line(in, flight.left + " = " + no_left(flight.op) + "  # of no product yet");
   // What only the loop defines is not there after it.
   const std::set<std::string> defined = state_.defined;
   // (What only others do is no text: a tile of tensor memory that is read after the loop.)
@@ -353,6 +359,20 @@ void SlotPrinter::steady(int in) {
   state_.defined = defined;
   state_.reads = entry.reads;
   // (i is n - depth - 1 at the end of the loop, so i + k is n - 1 - (depth - k).)
+}
+
+/// A left factor in registers that no product reads.
+std::string SlotPrinter::no_left(int op) const {
+  const Value product = with_whole_factors(m_, m_.values[at(plan_.links.result[at(op)])]);
+  const Operand& left = product.operands[0];
+  const Value& tile = m_.values[at(left.value)];
+  std::vector<std::int64_t> shape = tile.shape;
+  if (left.columns > 0) shape[1] = left.columns;
+  if (left.transposed) std::swap(shape[0], shape[1]);
+  return "gl.full([" + std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + "], 0.0, " +
+         gluon_type(tile.type) + ", gl.DotOperandLayout(0, " +
+         values_.text_of(values_.layout_of(plan_.links.result[at(op)])) +
+         (tile.type == "f32" ? ", 1))" : ", 2))");
 }
 
 void SlotPrinter::print(int depth, const Step& step) {

@@ -208,6 +208,7 @@ class SlotPrinter {
   std::vector<std::string> gather_lines(const Value& value, const std::string& layout,
                                         ElementNames& names);
   void gather_before();
+  bool few_elements(const Value& value) const;
   bool only_in_registers(const Value& value) const;
   /// What a load has copied, with its number outside its bounds, where that is another one than 0.
   Expression filled_outside(int value, const Expression& copied, Iteration it);
@@ -263,6 +264,7 @@ class SlotPrinter {
   void product_by_warps(int depth, int op, const Value& value, Iteration it);
   /// Does the op read this tile from memory as the right factor of products by warps?
   bool read_as_factor(int op, const Value& tile) const;
+  std::string no_left(int op) const;
   void keep_left(int depth, int op, const std::string& left);
   void tcgen05(int depth, int op, const Value& value, Iteration it, const std::string& b);
   /// Its size as a comment: M x N x K.
