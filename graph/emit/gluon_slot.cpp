@@ -343,8 +343,9 @@ void SlotPrinter::steady(int in) {
   // What a product in flight reads has a name in the loop's first iteration, too, before which it
   // may not have been issued.
   for (const ProductInFlight& flight : begin.flights)
-    if (!flight.left.empty() && mentions(body, flight.left) &&
-        !entry.defined.contains(flight.left) && state_.defined.insert(flight.left).second)
+    if (!flight.left.empty() && !entry.defined.contains(flight.left) &&
+        (code_->depth > 0 ? mentions(body, flight.left) : read_first(body, flight.left)) &&
+        state_.defined.insert(flight.left).second)
       line(in, flight.left + " = " + no_left(flight.op) + "  # of no product yet");
   // What only the loop defines is not there after it.
   const std::set<std::string> defined = state_.defined;
@@ -359,6 +360,19 @@ void SlotPrinter::steady(int in) {
   state_.defined = defined;
   state_.reads = entry.reads;
   // (i is n - depth - 1 at the end of the loop, so i + k is n - 1 - (depth - k).)
+}
+
+/// Is a name read by lines before one of them gives it a value?
+bool SlotPrinter::read_first(const std::string& lines, const std::string& name) {
+  for (std::size_t begin = 0; begin < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+    std::string one = lines.substr(begin, end - begin);
+    begin = end + 1;
+    if (!mentions(one, name)) continue;
+    one.erase(0, std::min(one.find_first_not_of(' '), one.size()));
+    return !one.starts_with(name + " = ") || mentions(one.substr(name.size()), name);
+  }
+  return false;
 }
 
 /// A left factor in registers that no product reads.

@@ -264,6 +264,7 @@ class SlotPrinter {
   void product_by_warps(int depth, int op, const Value& value, Iteration it);
   /// Does the op read this tile from memory as the right factor of products by warps?
   bool read_as_factor(int op, const Value& tile) const;
+  static bool read_first(const std::string& lines, const std::string& name);
   std::string no_left(int op) const;
   void keep_left(int depth, int op, const std::string& left);
   void tcgen05(int depth, int op, const Value& value, Iteration it, const std::string& b);

@@ -18,13 +18,16 @@ stand_in.NAN_DROPPED = True
 
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
-                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end") for machine in BOTH] + ["half-sums-hopper"]
+                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads") for machine in BOTH] + ["half-sums-hopper"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
 # behind the other's.
 IMPLIED = {"sums-added-hopper": 1, "sums-added-blackwell": 1, "bits-changed-hopper": 1, "bits-changed-blackwell": 1, "running-most-hopper": 1,
            "running-most-blackwell": 2, "sums-from-end-hopper": 2, "sums-from-end-blackwell": 1}
+# What was stored through registers was stored before the copies that the other barrier tells of were issued; whoever tells that its factor is
+# read has waited for the product.
+IMPLIED.update({"odd-loads-blackwell": 2, "left-before-blackwell": 1})
 # Where rows and counts lie is loaded again by who needs it: nobody reads the buffers of these places, so their fences and waits do nothing. What the
 # loading slot tells of one store it tells behind the other's.
 IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
@@ -302,6 +305,41 @@ class SumsFromEnd:
         yield same(self.all, 0.5 + np.concatenate([[sums.sum()], sums]))
 
 
+class LeftBefore:
+    """left_before(q, s, x, y, steps)."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (2,)
+        self.q, self.x = pointers.half(random, 128, 128), pointers.half(random, 128 * n, 128)
+        self.s, self.y = random.random(n).astype(np.float32), np.full((128, 128), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.q, self.s, self.x, self.y, self.steps]
+
+    def errors(self):
+        want = np.zeros((128, 128))
+        for t in range(self.steps):
+            if self.s[t] > 0.5:
+                want += 2 * self.q.astype(np.float64) @ self.x[128 * t:128 * t + 128].astype(np.float64).T
+        yield off(self.y, want)
+
+
+class OddLoads:
+    """odd_loads(x, w, y, steps, stride)."""
+
+    def make(self, n, random):
+        self.steps, self.grid, self.stride = n, (1,), 3
+        self.x, self.w = around.floats(random, n, 256, 3).astype(np.float16), around.floats(random, n, 256).astype(np.float16)
+        self.y = np.full((n, 256), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.steps, self.stride]
+
+    def errors(self):
+        w = np.where(np.arange(256) < self.steps * 40, self.w, np.float16(1)).astype(np.float64)
+        yield off(self.y, self.x[:, :, 0].astype(np.float64) * w)
+
+
 class EveryThird:
     """every_third(x, y, first, steps): `first` may be less than 0, and the rest has its sign."""
 
@@ -327,7 +365,7 @@ class LongTaps(Taps):
 around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded, "sums-added": SumsAdded, "counted": Counted,
                        "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
                        "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst,
-                       "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "sums-from-end": SumsFromEnd, "long-taps": LongTaps})
+                       "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps})
 
 
 def main():

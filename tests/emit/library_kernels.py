@@ -257,6 +257,29 @@ def sums_from_end(x_ptr, w_ptr, y_ptr, z_ptr, v_ptr, all_ptr, steps, M: tl.const
 
 
 @triton.jit
+def left_before(q_ptr, s_ptr, x_ptr, y_ptr, steps, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    """Y = Q X', over those of X's blocks whose number is more than 0.5: the left factor is made before the loop, in registers."""
+    rows, c, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    q = (tl.load(q_ptr + rows[:, None] * D + d[None, :]).to(tl.float32) * 2.0).to(tl.float16)
+    acc = tl.zeros([M, N], tl.float32)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + (t * N + c)[:, None] * D + d[None, :])
+        kept = tl.where(tl.load(s_ptr + t) > 0.5, x.to(tl.float32), 0.0).to(tl.float16)
+        acc = tl.dot(q, tl.trans(kept), acc)
+    tl.store(y_ptr + rows[:, None] * N + c[None, :], acc)
+
+
+@triton.jit
+def odd_loads(x_ptr, w_ptr, y_ptr, steps, stride, D: tl.constexpr):
+    """Rows of f16 whose places are an unknown number apart, times weights of which a part is 1."""
+    d = tl.arange(0, D)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D * stride + d * stride)
+        w = tl.load(w_ptr + t * D + d, mask=d < steps * 40, other=1.0)
+        tl.store(y_ptr + t * D + d, x.to(tl.float32) * w.to(tl.float32))
+
+
+@triton.jit
 def halves(x_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
     """Neighbours apart: the even ones, and the odd ones."""
     d, e = tl.arange(0, 2 * D), tl.arange(0, D)
@@ -282,7 +305,7 @@ def long_taps(x_ptr, w_ptr, first_ptr, y_ptr, steps, D: tl.constexpr):
         a, b, c, e, f = b, c, e, f, x
 
 
-CASES = [  # kernel, its signature, its constants
+CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
      dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
@@ -301,6 +324,8 @@ CASES = [  # kernel, its signature, its constants
     (last_kept, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, w_ptr=*i32:16, steps=i32", dict(M=16, D=64)),
     (every_third, "x_ptr=*fp32:16, y_ptr=*fp32:16, first=i32, steps=i32", dict(D=256)),
     (sums_from_end, "x_ptr=*fp32:16, w_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, v_ptr=*i32:16, all_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
+    (left_before, "q_ptr=*fp16:16, s_ptr=*fp32:16, x_ptr=*fp16:16, y_ptr=*fp32:16, steps=i32", dict(M=64, N=128, D=128), 8),
+    (odd_loads, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, steps=i32, stride=i32", dict(D=256)),
     (halves, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]

@@ -310,11 +310,11 @@ def write_modules(cases, folder):
     """Each kernel as a module for each target."""
     sys.path.insert(0, os.path.join(HERE, "..", "..", "graph", "kernels", "triton"))
     import twill_triton
-    for kernel, signature, constants in cases:
+    for kernel, signature, constants, *warps in cases:
         for target, machine in ((90, "hopper"), (100, "blackwell")):
             name = kernel.fn.__name__.replace("_", "-") + f"-{machine}.ttgir"
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-                file.write(twill_triton.emit(kernel, signature, constants, target, 4, 3))
+                file.write(twill_triton.emit(kernel, signature, constants, target, *(warps or [4]), 3))
 
 
 if __name__ == "__main__":
