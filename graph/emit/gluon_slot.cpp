@@ -344,8 +344,7 @@ void SlotPrinter::steady(int in) {
   // may not have been issued.
   for (const ProductInFlight& flight : begin.flights)
     if (!flight.left.empty() && !entry.defined.contains(flight.left) &&
-        (code_->depth > 0 ? mentions(body, flight.left) : read_first(body, flight.left)) &&
-        state_.defined.insert(flight.left).second)
+        read_first(body, flight.left) && state_.defined.insert(flight.left).second)
       line(in, flight.left + " = " + no_left(flight.op) + "  # of no product yet");
   // What only the loop defines is not there after it.
   const std::set<std::string> defined = state_.defined;

@@ -25,9 +25,8 @@ pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "las
 # behind the other's.
 IMPLIED = {"sums-added-hopper": 1, "sums-added-blackwell": 1, "bits-changed-hopper": 1, "bits-changed-blackwell": 1, "running-most-hopper": 1,
            "running-most-blackwell": 2, "sums-from-end-hopper": 2, "sums-from-end-blackwell": 1}
-# What was stored through registers was stored before the copies that the other barrier tells of were issued; whoever tells that its factor is
-# read has waited for the product.
-IMPLIED.update({"odd-loads-blackwell": 2, "left-before-blackwell": 1})
+# What was stored through registers was stored before the copies that the other barrier tells of were issued.
+IMPLIED.update({"odd-loads-blackwell": 2})
 # Where rows and counts lie is loaded again by who needs it: nobody reads the buffers of these places, so their fences and waits do nothing. What the
 # loading slot tells of one store it tells behind the other's.
 IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
@@ -312,6 +311,7 @@ class LeftBefore:
         self.steps, self.grid = n, (2,)
         self.q, self.x = pointers.half(random, 128, 128), pointers.half(random, 128 * n, 128)
         self.s, self.y = random.random(n).astype(np.float32), np.full((128, 128), np.nan, np.float32)
+        self.s[n - 1:] = 0.75  # (The last product is of something.)
 
     def arguments(self):
         return [self.q, self.s, self.x, self.y, self.steps]
