@@ -1,15 +1,18 @@
 // The list scheduler (graph/list_scheduling/) as a part of the searches for the smallest interval.
 #include <vector>
 
+#include <utility>
 #include "engine/search.hpp"
 #include "graph/bounds/length_bound.hpp"
 #include "graph/list_scheduling/list_schedule.hpp"
+#include "graph/log.hpp"
 
 namespace twill {
 
 // Formulas of fewer ops find schedules faster.
 constexpr std::size_t kFewOps = 70;
-constexpr std::int64_t kShorter = 50;  // ListScheduleOptions::effort, for the length of a schedule
+constexpr std::int64_t kShorter = 50;   // ListScheduleOptions::effort, for the length of a schedule
+constexpr std::int64_t kAlone = 2'000;  // and for one iteration alone
 
 bool list_can_answer(const Search& search) {
   const PlacementRequest& placement = search.placement;
@@ -23,6 +26,14 @@ std::optional<Schedule> by_list(const Search& search, Cycle low) {
   ListScheduleOptions options;
   options.seed = search.seed;
   options.stop = [&] { return search.budget.spent(); };
+  if (search.problem.ops.size() > kManyOps) {
+    ListScheduleOptions alone = options;
+    alone.effort = kAlone;
+    options.from = list_justified(search.problem, low, alone);
+    if (options.from)
+      TWILL_LOG("one iteration alone: I = ", options.from->initiation_interval,
+                ", L = ", options.from->length);
+  }
   return list_schedule(search.problem, low, options);
 }
 
@@ -37,7 +48,15 @@ void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64
   options.effort = effort;
   options.seed = search.seed;
   options.stop = [&] { return search.budget.spent(); };
-  const Schedule shorter = list_shorten(search.problem, best, low, options);
+  const Cycle ii = best.initiation_interval;
+  ListScheduleOptions alone = options;
+  alone.effort = kAlone * effort / kShorter;
+  Schedule shorter = best;
+  if (const auto one = list_justified(search.problem, ii, alone);
+      one && one->initiation_interval == ii && one->length < shorter.length)
+    shorter = *one;
+  TWILL_LOG("one iteration alone: L = ", shorter.length);
+  shorter = list_shorten(search.problem, shorter, low, options);
   if (shorter.length < best.length &&
       (search.stage_limit == 0 || stage_count(shorter) <= search.stage_limit))
     best = shorter;
