@@ -197,7 +197,8 @@ class Justifier {
   std::optional<Schedule> place_all(Cycle ii, const std::vector<int>& order,
                                     const std::vector<Cycle>& ends, bool late) {
     PartialSchedule state(p_, ii);
-    if (options_.stop && options_.stop()) left_ = 0;
+    if (left_ > 0 && options_.stop && options_.stop()) left_ = 0;
+    if (left_ <= 0) return std::nullopt;
     for (const int v : order) {
       if (--left_ < 0 || !place(state, v, ends[at(v)], late)) return std::nullopt;
     }

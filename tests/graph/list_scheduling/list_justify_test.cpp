@@ -89,7 +89,7 @@ TEST_CASE("wild loops: accepted, or none") {
 // The list scheduler has I at the bound of the first, too, and L more than a half above it.
 TEST_CASE("hidden loops of 200 ops: at both bounds, or near; the same each time") {
   ListScheduleOptions options;
-  options.effort = 1'000;
+  options.effort = 4'000;
   for (const int filled : {20, 60}) {
     const Problem problem = hidden(200, filled, 2);
     const Cycle low = lower_bounds(problem).front().value;
@@ -141,7 +141,7 @@ TEST_CASE("no interval above the most that is asked for; asked to stop, it stops
   ListScheduleOptions options;
   options.stop = [&] { return ++asked > 2; };
   (void)list_justified(problem, low, options);
-  CHECK(asked < 10);
+  CHECK(asked < 20);  // thousands if it went on
 }
 
 }  // namespace list_justify_test
