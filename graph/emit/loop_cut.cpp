@@ -13,6 +13,11 @@
 namespace twill::emit {
 namespace {
 
+/// Registers a thread that a slot holds beside its products before ptxas lacks some for a factor
+/// that is held over the loop's end, too. (13.4: at 164 it ended each product before the next one,
+/// C7512; a loop that begins elsewhere compiles. bench/results/emission.md.)
+constexpr Amount kManyHeld = 144;
+
 class LoopCut {
  public:
   LoopCut(const Plan& plan, int slot) : plan_(plan), legal_(plan.legal.program), slot_(slot) {}
@@ -44,20 +49,24 @@ class LoopCut {
     if (plan_.legal.target != Target::hopper) return wanted;
     const CutCode first = code(wanted);
     const std::size_t flights = moved_flights(first);
-    const bool doubt = in_doubt(first);
-    if (flights == 0 && !doubt) return wanted;
+    const bool doubt = in_doubt(first), factor = lacks_registers(first);
+    if (flights == 0 && !doubt && !factor) return wanted;
     const std::vector<Item> items = code(0).items;
     const std::vector<bool> light = light_cuts(plan_, slot_);
     int best = wanted;
-    auto least = std::tuple(doubt, flights, first.code.depth);
+    auto least = std::tuple(doubt, flights + (factor ? 1 : 0), first.code.depth);
     for (int cut = 0; cut < static_cast<int>(items.size()); ++cut) {
       if (cuts_group(items, cut)) continue;
       const CutCode one = code(cut);
       const auto here = std::tuple(in_doubt(one), moved_flights(one), one.code.depth);
       if (here >= least) continue;
       // (Where nothing is in doubt it must end all, and cost neither registers nor a stage of
-      // code.)
-      if (!doubt && (std::get<1>(here) > 0 || !light[at(cut)] || one.code.depth > first.code.depth))
+      // code; but a first stage, to hold no factor.)
+      if (factor && (std::get<1>(here) > 0 || factor_in_flight(one) ||
+                     one.code.depth > std::max(1, first.code.depth)))
+        continue;
+      if (!factor && !doubt &&
+          (std::get<1>(here) > 0 || !light[at(cut)] || one.code.depth > first.code.depth))
         continue;
       best = cut;
       least = here;
@@ -251,6 +260,20 @@ class LoopCut {
       const auto& operands = plan_.meaning->values[at(v)].operands;
       return operands.size() < 3 || operands[2].value != v;
     }));
+  }
+
+  /// Does a product read its left factor in registers where the loop begins again?
+  bool factor_in_flight(const CutCode& code) const {
+    const std::vector<Product> all = in_flight(code);
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Product& one) { return left_in_registers(one.op); });
+  }
+
+  /// The same in a slot that holds much beside. (Of a user's function alone: its numbers lie in
+  /// registers, those of kernel files are constants, and none of these lacks registers.)
+  bool lacks_registers(const CutCode& code) const {
+    return plan_.user != nullptr && factor_in_flight(code) &&
+           pressure_of_products(plan_, slot_).held >= kManyHeld;
   }
 
   bool in_doubt(const CutCode& code) const {
