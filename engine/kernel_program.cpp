@@ -10,6 +10,7 @@
 #include "engine/output/style.hpp"
 #include "graph/index.hpp"
 #include "graph/lowering/kernel_meaning.hpp"
+#include "graph/moved_together.hpp"
 #include "graph/program/links.hpp"
 #include "graph/program/oversized_handovers.hpp"
 #include "graph/restriction.hpp"
@@ -152,7 +153,9 @@ Given program_on(const ProgramSource& source, const LayoutsSolution& all, std::s
                  ProgramResult& result) {
   Given given{all.layouts[layout].problem, "", {}, nullptr, nullptr};
   read_module(source, layout, given, result);
-  given.made = solve_program(given.problem, found, options.search, stop, options.derive);
+  Solution near = found;
+  near.schedule = moved_together(given.problem, *found.schedule);
+  given.made = solve_program(given.problem, near, options.search, stop, options.derive);
   const program::Refusal* no = refusal_of(given.made);
   if (no != nullptr && no->rule == "schedule" && given.meaning)
     solve_as_program(given, found, options, stop);
