@@ -119,8 +119,10 @@ class Justifier {
       ready.emplace_back(keys[at(v)], v);
       std::push_heap(ready.begin(), ready.end(), later);
     };
-    for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v)
-      if ((missing[at(v)] = static_cast<int>(predecessors_[at(v)].size())) == 0) add(v);
+    for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
+      missing[at(v)] = static_cast<int>(predecessors_[at(v)].size());
+      if (missing[at(v)] == 0) add(v);
+    }
     while (!ready.empty()) {
       std::pop_heap(ready.begin(), ready.end(), later);
       const int v = ready.back().second;
@@ -133,7 +135,7 @@ class Justifier {
   }
 
   std::vector<int> first_order() {
-    const std::vector<int> order = height_order(p_);
+    std::vector<int> order = height_order(p_);
     if (!std::exchange(begun_, true)) return order;
     std::vector<Cycle> keys(order.size());
     const auto ops = static_cast<Cycle>(order.size());
