@@ -1,4 +1,5 @@
 // The list scheduler (graph/list_scheduling/) as a part of the searches for the smallest interval.
+#include <utility>
 #include <vector>
 
 #include "engine/search.hpp"
@@ -10,6 +11,17 @@ namespace twill {
 // Formulas of fewer ops find schedules faster.
 constexpr std::size_t kFewOps = 70;
 constexpr std::int64_t kShorter = 50;  // ListScheduleOptions::effort, for the length of a schedule
+constexpr std::int64_t kAlone = 400'000;  // ops placed for one iteration alone, of kManyOps ops
+
+// The more ops, the fewer orders are tried: what is left of the time is for other attempts.
+static std::int64_t alone_effort(const Problem& problem) {
+  const auto ops = static_cast<std::int64_t>(problem.ops.size());
+  return kAlone / ops * static_cast<std::int64_t>(kManyOps) / ops + 1;
+}
+static bool is_better(const Schedule& one, const Schedule& other) {
+  return std::pair(one.initiation_interval, one.length) <
+         std::pair(other.initiation_interval, other.length);
+}
 
 bool list_can_answer(const Search& search) {
   const PlacementRequest& placement = search.placement;
@@ -19,10 +31,21 @@ bool list_can_answer(const Search& search) {
          limits.latest.empty() && search.goals.empty();
 }
 
+// In loops of many ops one iteration alone comes first: where that is at the bound, nothing else is
+// asked. Else the better of both is taken, and where that is the former, what is near it.
 std::optional<Schedule> by_list(const Search& search, Cycle low) {
   ListScheduleOptions options;
   options.seed = search.seed;
   options.stop = [&] { return search.budget.spent(); };
+  if (search.problem.ops.size() <= kManyOps) return list_schedule(search.problem, low, options);
+  ListScheduleOptions alone = options;
+  alone.effort = alone_effort(search.problem);
+  std::optional<Schedule> one = list_justified(search.problem, low, alone);
+  if (one && search.stage_limit > 0 && stage_count(*one) > search.stage_limit) one.reset();
+  if (one && one->initiation_interval == low) return one;
+  std::optional<Schedule> listed = list_schedule(search.problem, low, options);
+  if (!one || (listed && !is_better(*one, *listed))) return listed;
+  options.from = std::move(one);
   return list_schedule(search.problem, low, options);
 }
 
@@ -37,7 +60,14 @@ void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64
   options.effort = effort;
   options.seed = search.seed;
   options.stop = [&] { return search.budget.spent(); };
-  const Schedule shorter = list_shorten(search.problem, best, low, options);
+  const Cycle ii = best.initiation_interval;
+  ListScheduleOptions alone = options;
+  alone.effort = alone_effort(search.problem) * effort / kShorter;
+  Schedule shorter = best;
+  if (const auto one = list_justified(search.problem, ii, alone);
+      one && one->initiation_interval == ii && one->length < shorter.length)
+    shorter = *one;
+  shorter = list_shorten(search.problem, shorter, low, options);
   if (shorter.length < best.length &&
       (search.stage_limit == 0 || stage_count(shorter) <= search.stage_limit))
     best = shorter;

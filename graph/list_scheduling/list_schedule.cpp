@@ -36,13 +36,15 @@ class ListScheduler {
   std::optional<Schedule> run() {
     const Cycle most = std::min(p_.interval.most, std::max(low_, serial_ii(p_)));
     orders_ = {height_order(p_), swing_order(p_, low_)};
+    if (options_.from) best_ = options_.from;
+    const bool anew = !best_;
     for (Cycle above = 0; !best_ && effort_.left > 0; above = std::max(2 * above, low_ / 64 + 1)) {
       const Cycle ii = std::min(most, low_ + above);
       at_interval(ii, kFirstPasses);
       if (ii == most) break;
     }
     // Half way to the bound, as long as that is easy: the first one can be far from it.
-    while (best_ && effort_.left > 0 && best_->initiation_interval > low_)
+    while (anew && best_ && effort_.left > 0 && best_->initiation_interval > low_)
       if (!at_interval(low_ + (best_->initiation_interval - low_) / 2, kMorePasses)) break;
     near_best();
     return best_;

@@ -22,6 +22,8 @@ struct ListScheduleOptions {
   std::int64_t effort = 200;
   /// Asked now and then: true = give up now. (Then the result depends on when.)
   std::function<bool()> stop = {};
+  /// Of list_schedule(): one that is known, to begin from in the place of nothing.
+  std::optional<Schedule> from = {};
 };
 
 /// A schedule with an I of at least `low`, a bound, as small as it finds one; accepted by verify(),
@@ -30,6 +32,11 @@ struct ListScheduleOptions {
 /// loops, and ops pinned to cycles or stages or to others' slots, are not tried.
 std::optional<Schedule> list_schedule(const Problem& problem, Cycle low,
                                       const ListScheduleOptions& options = {});
+
+/// The same, by scheduling one iteration alone: sooner and shorter where L can be near I, nothing
+/// where registers or memories bind. (list_justify.cpp)
+std::optional<Schedule> list_justified(const Problem& problem, Cycle low,
+                                       const ListScheduleOptions& options = {});
 
 /// Does the list scheduler try such loops?
 bool list_tries(const Problem& problem);
