@@ -229,7 +229,7 @@ class TtgirWriter {
       return_where(condition);
       return;
     }
-    Op& op = b_.append(Op::branch);
+    Op& op = b_.append(Op::branch, Op::acts, false);
     op.operands = {condition};
     const ws::Variables before = b_.variables;
     ws::Variables after[2];
@@ -263,6 +263,7 @@ class TtgirWriter {
       b_.variables.set(name, Thing::make_value(made));
     }
     b_.here = outside;
+    b_.leave(op);
   }
 
   static bool same(const Thing& a, const Thing& b) {
@@ -310,7 +311,7 @@ class TtgirWriter {
       if (names.contains(name)) carried.push_back(name);
     for (const std::string& name : carried)
       operands.push_back(b_.materialize(*b_.variables.find(name)));
-    Op& op = b_.append(Op::loop);
+    Op& op = b_.append(Op::loop, Op::acts, false);
     op.operands = operands;
     const ws::Variables before = b_.variables;
     Block* const outside = b_.here;
@@ -329,6 +330,7 @@ class TtgirWriter {
         ws::no_text(carried[k] + " changes its type in a loop");
     }
     b_.here = outside;
+    b_.leave(op);
     b_.variables = before;
     for (std::size_t k = 0; k < carried.size(); ++k) {
       op.results.push_back(module_.value(module_[operands[k + 3]].type, carried[k]));

@@ -104,10 +104,21 @@ Op& Builder::append(Op::Kind kind, Op::Effect effect, bool stores) {
   if (kind == Op::plain) op.effect = effect;
   if (kind != Op::remark && effect == Op::acts) {
     here->read.clear();
-    if (stores) here->loaded.clear();
+    if (stores) stored();
   }
   if (kind != Op::remark) op.comment = std::exchange(comment_, "");
   return op;
+}
+
+void Builder::stored() {
+  here->loaded.clear();
+  here->stores = true;
+}
+
+void Builder::leave(const Op& op) {
+  if (std::any_of(op.blocks.begin(), op.blocks.end(),
+                  [](const auto& inner) { return inner->stores; }))
+    stored();
 }
 
 int Builder::pure(const std::string& text, const std::vector<int>& operands, const Type& type,

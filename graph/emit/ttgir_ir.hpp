@@ -81,6 +81,7 @@ struct Block {
   std::map<std::string, int> known;      ///< ops without effect, by text and operands
   std::map<std::string, int> read;       ///< those that read, since something acted
   std::map<std::string, int> loaded;     ///< those that load, since something was stored
+  bool stores = false;                   ///< does something in it write global memory?
   std::map<std::string, int> constants;  ///< of an isolated one, by type and number
   std::vector<int> constant_order;
 };
