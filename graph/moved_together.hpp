@@ -11,8 +11,8 @@ namespace twill {
 /// component moved at a time brings it. I, L, the number of stages, what each op has at which
 /// residue, and all lifetimes stay. (A part that waits for no load else runs far ahead of one that
 /// does: a program has to be written for all iterations between.) `schedule` must be one that
-/// verify() accepts; where verify() refuses what comes out (orders that the problem asks for between
-/// parts) it is `schedule`.
+/// verify() accepts; where verify() refuses what comes out (orders that the problem asks for
+/// between parts) it is `schedule`.
 Schedule moved_together(const Problem& problem, const Schedule& schedule);
 
 }  // namespace twill

@@ -68,11 +68,11 @@ class Builder {
   /// `stores`: may it write global memory?
   Op& append(Op::Kind kind, Op::Effect effect = Op::acts, bool stores = true);
   /// Behind a loop or a branch that was begun as one that stores nothing.
-  void leave(const Op& op);
+  void leave(const Op& op) const;
   const Type& type(const Thing& thing) const;
 
  private:
-  void stored();
+  void stored() const;
   // ttgir_values.cpp: numbers and register tiles
   Thing binary(const std::string& sign, Thing a, Thing b);
   Thing folded(const std::string& sign, const Thing& a, const Thing& b) const;

@@ -110,12 +110,12 @@ Op& Builder::append(Op::Kind kind, Op::Effect effect, bool stores) {
   return op;
 }
 
-void Builder::stored() {
+void Builder::stored() const {
   here->loaded.clear();
   here->stores = true;
 }
 
-void Builder::leave(const Op& op) {
+void Builder::leave(const Op& op) const {
   if (std::any_of(op.blocks.begin(), op.blocks.end(),
                   [](const auto& inner) { return inner->stores; }))
     stored();
