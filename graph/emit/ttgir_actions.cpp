@@ -213,8 +213,7 @@ bool Builder::copy_call(const std::string& name, const Expr& call, Thing& made) 
   if (name == "gl.atomic_add") {
     const Thing where = needed(call, 0, ""), what = needed(call, 1, "");
     const Type of = type(where), from = type(what);
-    if (!of.pointer() || of.element != "!tt.ptr<" + from.element + ">" || of.shape != from.shape ||
-        of.kind != Type::tensor)
+    if (!of.pointer() || of.element != "!tt.ptr<" + from.element + ">" || of.shape != from.shape)
       no_text("an addition to a place of another type");
     Type truths = from;
     truths.element = "i1";

@@ -53,6 +53,7 @@ struct Value {
   std::int64_t offset = 0;
   int multiplied = -1;  ///< of an integer: this value times `factor`
   std::int64_t factor = 1;
+  std::pair<int, int> sum_of{-1, -1};  ///< of an integer: the two values that it is the sum of
 };
 
 struct Block;

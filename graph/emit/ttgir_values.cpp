@@ -51,6 +51,17 @@ std::string integer_operation(const std::string& sign, bool without_sign) {
                         : "";
 }
 
+/// What joins two elements of a reduction or a scan: of f32 as it is called, of i32 its like; "" =
+/// none.
+std::string joining(const std::string& of_reals, const std::string& element) {
+  if (element == "f32") return of_reals;
+  if (element != "i32") return "";
+  return of_reals == "addf"      ? "addi"
+         : of_reals == "minnumf" ? "minsi"
+         : of_reals == "maxnumf" ? "maxsi"
+                                 : "";
+}
+
 /// What is done bit by bit: of truths, too.
 bool bitwise(const std::string& sign) {
   return sign == "&" || sign == "|" || sign == "^";
@@ -212,10 +223,18 @@ Thing Builder::integer(const std::string& sign, const Thing& a, const Thing& b) 
   if (b.kind == Thing::whole && b.number == 1 && sign == "%") return Thing::make_whole(0);
   if (sign == "*" && b.kind == Thing::whole) return product(a.id, b.number);
   const Type of = a.kind == Thing::value ? type(a) : type(b);
+  const bool values = a.kind == Thing::value && b.kind == Thing::value;
+  if (sign == "-" && values) {  // of what it is itself, or of a part of a sum
+    if (a.id == b.id) return Thing::make_whole(0);
+    const auto [first, second] = m_[a.id].sum_of;
+    if (first == b.id || second == b.id) return Thing::make_value(first == b.id ? second : first);
+  }
   const std::string operation = integer_operation(sign, of.without_sign);
   if (operation.empty()) no_text("integers with " + sign + " between them");
   const int x = in_type(a, of), y = in_type(b, of);
-  return Thing::make_value(pure("arith." + operation + " $0, $1 : " + of.element, {x, y}, of));
+  const int made = pure("arith." + operation + " $0, $1 : " + of.element, {x, y}, of);
+  if (sign == "+" && values) m_[made].sum_of = {x, y};
+  return Thing::make_value(made);
 }
 
 /// Of a product with a known factor one product is made, as Triton's passes do.
@@ -461,10 +480,7 @@ Thing Builder::reduced(const Expr& call, const std::string& combine) {
       axis > (vector ? 0 : 1) || (of.element != "f32" && (of.element != "i32" || of.without_sign)))
     no_text("a reduction of what is no f32 tile");
   const std::string& number = of.element;
-  const std::string joined = number == "f32"        ? combine
-                             : combine == "addf"    ? "addi"
-                             : combine == "minnumf" ? "minsi"
-                                                    : "maxsi";
+  const std::string joined = joining(combine, number);
   const std::string along = std::to_string(axis);
   Type to{Type::scalar, of.element, {}, {}, {}};
   if (!vector) {
@@ -489,19 +505,24 @@ Thing Builder::scanned(const Expr& call) {
   const std::int64_t axis = whole_argument(call, 1, "axis");
   const Type of = type(from);
   if (of.kind != Type::tensor || axis < 0 || axis >= static_cast<std::int64_t>(of.shape.size()) ||
-      of.element != "f32" || call.parts.size() != 4)
-    no_text("a scan of what is no f32 tile");
-  const std::string& function = call.parts[3].text;
-  const std::string joined = function == "add_up"         ? "addf"
-                             : function == "keep_larger"  ? "maxnumf"
-                             : function == "keep_smaller" ? "minnumf"
-                                                          : "";
-  if (joined.empty()) no_text("a scan with the function " + function);
+      of.without_sign)
+    no_text("a scan of what is no tile");
+  const Expr* function = argument(call, 2, "combine_fn");
+  const Expr* reverse = argument(call, 9, "reverse");
+  const std::string name = function == nullptr ? "" : function->text;
+  const std::string joined = joining(name == "add_up"         ? "addf"
+                                     : name == "keep_larger"  ? "maxnumf"
+                                     : name == "keep_smaller" ? "minnumf"
+                                                              : "",
+                                     of.element);
+  if (joined.empty()) no_text("a scan of " + of.element + " with the function " + name);
   return Thing::make_value(
-      pure("\"tt.scan\"($0) <{axis = " + std::to_string(axis) +
-               " : i32, reverse = false}> ({\n^bb0(%left: f32, %right: f32):\n  %joined = arith." +
-               joined + " %left, %right : f32\n  tt.scan.return %joined : f32\n}) : (" + of.text() +
-               ") -> " + of.text(),
+      pure("\"tt.scan\"($0) <{axis = " + std::to_string(axis) + " : i32, reverse = " +
+               (reverse != nullptr && evaluate(*reverse).number != 0 ? "true" : "false") +
+               "}> ({\n^bb0(%left: " + of.element + ", %right: " + of.element +
+               "):\n  %joined = arith." + joined + " %left, %right : " + of.element +
+               "\n  tt.scan.return %joined : " + of.element + "\n}) : (" + of.text() + ") -> " +
+               of.text(),
            {from.id}, of));
 }
 
