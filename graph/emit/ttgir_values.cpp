@@ -339,6 +339,9 @@ Thing Builder::binary(const std::string& sign, Thing a, Thing b) {
     common.whole = common.shape;
   }
   const int x = in_type(a, common), y = in_type(b, common);
+  if (!floating && sign == "+")  // of nothing
+    for (const auto& [zero, other] : {std::pair(x, y), std::pair(y, x)})
+      if (m_[zero].constant == "0") return Thing::make_value(other);
   if (compares(sign)) {
     Type compared = common;
     compared.element = "i1";
