@@ -459,6 +459,7 @@ Thing Builder::chosen(const Expr& call) {
     if (side->kind == Thing::value) {
       const Type of = type(*side);
       common.element = of.element;
+      if (of.kind == Type::scalar) continue;  // (one number for all elements)
       if (of.kind != Type::tensor || of.layout->text != truths.layout->text)
         no_text("tiles of different layouts meet");
       for (std::size_t d = 0; d < common.shape.size(); ++d)
