@@ -202,13 +202,17 @@ std::string SlotPrinter::loaded_elements(const Value& value, const std::string& 
 }
 
 void SlotPrinter::store_elements(int depth, const Value& value, const Expression& what,
-                                 const std::string& first_column, const std::string& iteration) {
+                                 const std::string& first_column, const std::string& iteration,
+                                 const std::string& given_layout) {
   if (what.layout.turned) refuse("op", value.id + " stores a transposed tile by pointers");
   Value part = value;
   if (value.shape.size() == 2) part.shape = {what.layout.rows, what.layout.columns};
-  const std::string layout = values_.text_of(
-      value.shape.size() == 2 ? what.layout
-                              : Layout{what.layout.kind, what.layout.rows, what.layout.columns});
+  const std::string layout =
+      !given_layout.empty()
+          ? given_layout
+          : values_.text_of(value.shape.size() == 2
+                                ? what.layout
+                                : Layout{what.layout.kind, what.layout.rows, what.layout.columns});
   std::string to = elements(depth, part, layout, iteration, first_column);
   line(depth,
        std::string(plan_.adds(value.tensor) ? "gl.atomic_add(" : "gl.store(") +
@@ -227,7 +231,28 @@ void SlotPrinter::store_in_loop(int depth, int op, const Value& value, Iteration
   const int v = plan_.links.result[at(op)];
   const Expression what = values_.evaluate(v, {operand(op, value.operands[0], it)},
                                            values_.layout_of(v), iteration_text(it));
-  store_elements(depth, value, what, "", iteration_text(it));
+  if (const auto across = read_for_store(op, value, what))
+    store_elements(depth, value, {across->text, what.layout, what.type}, "", iteration_text(it),
+                   across->layout);
+  else
+    store_elements(depth, value, what, "", iteration_text(it));
+}
+
+/// A tile that only goes from shared memory to where it is stored needs no layout of the products:
+/// neighbours in memory are neighbours among the threads. (On Blackwell a thread of theirs has a
+/// row of its own, so that no two threads write into one line; on Hopper they are such neighbours.)
+std::optional<SlotPrinter::ReadAcross> SlotPrinter::read_for_store(int op, const Value& value,
+                                                                   const Expression& what) const {
+  const Source from = values_.resolve(op, value.operands[0]);
+  const std::string read = ".load(" + values_.text_of(what.layout) + ")";
+  if (hopper() || value.shape.size() != 2 || from.kind != Source::memory ||
+      what.layout.kind != Layout::matrix || !what.text.ends_with(read) ||
+      what.text.substr(0, what.text.size() - read.size()).find(".load(") != std::string::npos ||
+      what.layout.rows != value.shape[0] || what.layout.columns != value.shape[1])
+    return std::nullopt;
+  const std::string layout = copy_layout(value.shape, element_copy(plan_, value), warps_);
+  return ReadAcross{what.text.substr(0, what.text.size() - read.size()) + ".load(" + layout + ")",
+                    layout};
 }
 
 bool SlotPrinter::needs_fence(int legal_event_op) const {

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -220,8 +221,16 @@ class SlotPrinter {
   /// gl.load() of what elements() returned.
   std::string loaded_elements(const Value& value, const std::string& from) const;
   /// A tile, or the part of it from a column on, in an iteration ("" = behind the loop).
+  /// `layout`: of `what`, where that is not as its Expression says.
   void store_elements(int depth, const Value& value, const Expression& what,
-                      const std::string& first_column, const std::string& iteration = "");
+                      const std::string& first_column, const std::string& iteration = "",
+                      const std::string& layout = "");
+  /// A tile that is read to be stored, and in which layout.
+  struct ReadAcross {
+    std::string text, layout;
+  };
+  std::optional<ReadAcross> read_for_store(int op, const Value& value,
+                                           const Expression& what) const;
   /// From registers, in every iteration: it has ended where its text stands.
   void store_in_loop(int depth, int op, const Value& value, Iteration it);
   /// A step of an op: one number, by a pointer.
