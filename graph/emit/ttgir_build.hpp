@@ -73,7 +73,7 @@ class Builder {
 
  private:
   void stored() const;
-  // ttgir_values.cpp: numbers and register tiles
+  // ttgir_values.cpp: arithmetic of numbers and tiles
   Thing binary(const std::string& sign, Thing a, Thing b);
   Thing folded(const std::string& sign, const Thing& a, const Thing& b) const;
   Thing integer(const std::string& sign, const Thing& a, const Thing& b);
@@ -83,6 +83,12 @@ class Builder {
   Thing elementwise(const std::string& operation, std::vector<Thing> all);
   Thing largest(const Expr& call, bool most);
   Thing chosen(const Expr& call);
+  int in_type(const Thing& thing, const Type& type);
+  int broadcast(int value, const std::vector<std::int64_t>& shape);
+  int splat(int value, const Type& type);
+  static std::string number_of(double x, const std::string& element);
+
+  // ttgir_tiles.cpp: reductions, scans, layouts and types of tiles
   Thing reduced(const Expr& call, const std::string& combine);
   Thing scanned(const Expr& call);
   Thing converted(const Thing& from, const LayoutRef& to);
@@ -95,10 +101,6 @@ class Builder {
   Thing full(const Expr& call);
   Thing range(const Expr& call);
   Thing asm_elementwise(const Expr& call);
-  int in_type(const Thing& thing, const Type& type);
-  int broadcast(int value, const std::vector<std::int64_t>& shape);
-  int splat(int value, const Type& type);
-  static std::string number_of(double x, const std::string& element);
 
   // ttgir_calls.cpp: functions, values and layouts
   Thing call(const Expr& call);
