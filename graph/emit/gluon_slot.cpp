@@ -337,7 +337,10 @@ void SlotPrinter::steady(int in) {
     if (p_.ops[at(v)].slot == slot_)
       for (int k = 1; k <= history_[at(v)]; ++k)
         if (!entry.defined.contains(aged(v, k)) && entry.defined.contains(variable(v))) {
-          line(in, aged(v, k) + " = " + of_its_own(v));
+          const auto token = state_.token.find(v);
+          const bool in_flight =
+              token != state_.token.end() && token->second;  // (it is no tile yet)
+          line(in, aged(v, k) + " = " + (in_flight ? variable(v) : of_its_own(v)));
           state_.defined.insert(aged(v, k));
         }
   // What a product in flight reads has a name in the loop's first iteration, too, before which it
