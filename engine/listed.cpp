@@ -65,7 +65,8 @@ void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64
   alone.effort = alone_effort(search.problem) * effort / kShorter;
   Schedule shorter = best;
   if (const auto one = list_justified(search.problem, ii, alone);
-      one && one->initiation_interval == ii && one->length < shorter.length)
+      one && one->initiation_interval == ii && one->length < shorter.length &&
+      (search.stage_limit == 0 || stage_count(*one) <= search.stage_limit))
     shorter = *one;
   shorter = list_shorten(search.problem, shorter, low, options);
   if (shorter.length < best.length &&

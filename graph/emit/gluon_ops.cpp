@@ -470,27 +470,6 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
   arrive(depth, legal_op(op), it);
 }
 
-void SlotPrinter::store_number(int depth, int op, int v, Iteration it) {
-  const Value& value = m_.values[at(v)];
-  if (it.from == Iteration::end) use("n");
-  ensure_ended(depth, op, value, it);
-  const std::string iteration = iteration_text(it);
-  const Expression number =
-      values_.evaluate(v, {operand(op, value.operands[0], it)}, {}, iteration);
-  write_number(depth, value, number.text, iteration);
-}
-
-void SlotPrinter::write_number(int depth, const Value& value, const std::string& number,
-                               const std::string& iteration) {
-  const std::string factor =
-      iteration.find(' ') == std::string::npos ? iteration : "(" + iteration + ")";
-  const std::string mask = element_mask(plan_, value, {"", "", iteration});
-  use_arguments(mask);
-  line(depth, std::string(plan_.adds(value.tensor) ? "gl.atomic_add(" : "gl.store(") +
-                  pointer_of(value, factor) + ", " + number +
-                  (mask.empty() ? "" : ", mask=" + mask) + ")");
-}
-
 void SlotPrinter::keep(int depth, int op, Iteration it, const Expression& result) {
   const int registers = plan_.registers_of(op);
   std::string text = result.text;

@@ -292,4 +292,7 @@ class MeaningBuilder {
   bool zero_at_entry_ = false;  ///< what a product adds to in the first iteration is 0
 };
 
+/// The name of a value for what an op makes or stores; not yet unique, and never a number.
+std::string wished_name(const Module& module, const Operation& op);
+
 }  // namespace twill::ttgir
