@@ -13,6 +13,7 @@
 #include "graph/index.hpp"
 #include "graph/io/json_text.hpp"
 #include "graph/meaning/number_type.hpp"
+#include "graph/program/early_ends.hpp"
 #include "graph/program/links.hpp"
 #include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/sequence.hpp"
@@ -265,6 +266,7 @@ class KernelSearch {
   /// beside the tiles of each.
   void try_for_limits() {
     if (!first_.module_meaning || kernel_.to == "cuda" || kernel_.to == "tilelang") return;
+    if (refused_for_limits(emitted_)) try_ended_early();
     for (const bool scarce : {false, true}) {
       scarce_ = scarce;
       if (scarce && refused_for_limits(emitted_))
@@ -277,6 +279,32 @@ class KernelSearch {
         try_way(way);
       }
     }
+  }
+
+  /// The best schedule as it is, but a product ends before the next one is issued, so that the
+  /// registers that it reads are free: one that is enough, else all of them.
+  void try_ended_early() {
+    const std::vector<int> products = program::products_of_registers(first_.program);
+    MadeProgram all = first_;
+    for (const int op : products) {
+      MadeProgram one = first_;
+      if (!end_early(one, op)) continue;
+      end_early(all, op);
+      if (take_text(std::move(one))) return;
+    }
+    take_text(std::move(all));
+  }
+  static bool end_early(MadeProgram& made, int op) {
+    auto ended = program::ended_early(made.program, op);
+    if (ended) made.program = std::move(*ended);
+    return ended.has_value();
+  }
+  bool take_text(MadeProgram made) {
+    EmittedText text = text_of(made, kernel_);
+    if (is_refused(text)) return false;
+    emitted_ = std::move(text);
+    result_.result.made = std::move(made);
+    return true;
   }
 
   /// Of what would be written: I, and the registers that its slots lack.

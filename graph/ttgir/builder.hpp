@@ -31,6 +31,7 @@ class Builder {
   void add_op(int index);
   std::vector<std::string> kinds_of_read(const Type& tile) const;
   bool is_shared_out(const Type& tile) const;
+  std::int64_t copies_held(const Type& tile) const;
   void add_load(int index, int copy);
   void add_store(int index, int copy);
   void add_product(int index, int copy);

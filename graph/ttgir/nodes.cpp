@@ -154,8 +154,14 @@ bool Builder::alias_of_load(const Operation& op) const {
          !replicated_[static_cast<std::size_t>(made)];
 }
 
+/// As the layout has them: "[8, 1]".
+std::string_view warps_of(std::string_view layout, const Module& module) {
+  return layout_field(resolve_alias(layout, module), "warpsPerCTA");
+}
+
 /// Views by name, and layout changes that move nothing: an accumulator's fragments are the
-/// fragments of a product's left operand.
+/// fragments of a product's left operand, where the same warps have the same rows of both and all
+/// of their columns.
 bool Builder::is_view(const Operation& op) const {
   if (class_of(op) == OpClass::view) return true;
   if (op.name != "ttg.convert_layout" || op.operands.empty() || op.results.empty()) return false;
@@ -163,7 +169,9 @@ bool Builder::is_view(const Operation& op) const {
   const Type* from = m_.type_of(op.operands[0]);
   return to != nullptr && from != nullptr && to->encoding.starts_with("#ttg.dot_op<") &&
          layout_field(to->encoding, "opIdx") == "0" &&
-         from->encoding.starts_with("#ttg.nvidia_mma");
+         from->encoding.starts_with("#ttg.nvidia_mma") &&
+         warps_of(from->encoding, m_) == warps_of(layout_field(to->encoding, "parent"), m_) &&
+         warps_of(from->encoding, m_).ends_with(", 1]");
 }
 
 bool Builder::is_fresh_writer(int index) const {
@@ -212,6 +220,13 @@ std::vector<std::string> Builder::kinds_of_read(const Type& tile) const {
 bool Builder::is_shared_out(const Type& tile) const {
   const auto held = elements_per_thread(tile, m_);
   return held && *held * 32 * out_.warps <= tile.elements();
+}
+
+/// How many threads hold each element of a tile: a factor of a product is with all warps that have
+/// a part of its rows (or columns) in their results.
+std::int64_t Builder::copies_held(const Type& tile) const {
+  const auto held = elements_per_thread(tile, m_);
+  return held ? std::max<std::int64_t>(1, *held * 32 * out_.warps / tile.elements()) : 1;
 }
 
 /// A tile from global memory arrives in shared memory; ops that want it in registers read it there.
@@ -432,10 +447,12 @@ void Builder::add_compute(int index, int copy) {
       shape[0] *= is_shared_out(type(tile)) ? 1 : out_.warps;
       shape[0] += 1;
     } else {
-      shape[0] *= 2;
+      shape[0] *= 1 + copies_held(type(tile));
     }
     out_.nodes[node].note += ", written and read";
   }
+  if ((from_load || c == OpClass::local_load) && type(tile).shape.size() == 2)
+    shape[0] *= copies_held(type(tile));
   set_tile(node, shape, type(tile));
   if (reduction) at(node).tile->shape = shape;
   at(node).width = width_of(copies_of(op));

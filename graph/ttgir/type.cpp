@@ -171,6 +171,19 @@ std::optional<std::int64_t> held(std::string_view layout, Shape shape, std::vect
     const std::int64_t columns = is_sliced(1) ? 1 : 2 * ceil_divide(shape[1], 8 * warps[1]);
     return rows * columns;
   }
+  if (layout.starts_with("#ttg.dot_op") && shape.size() == 2) {
+    // A factor of mma.sync or wgmma in registers: every warp has what its own tile of the result is
+    // made of, all that is summed. Of 16 rows of the left one a thread has 2, of 8 columns of the
+    // right one 1, and of what is summed a quarter (PTX ISA, fragments of mma.m16n8k16).
+    const std::string_view parent = resolve_alias(layout_field(layout, "parent"), module);
+    const auto warps = numbers(layout_field(parent, "warpsPerCTA"));
+    if (!parent.starts_with("#ttg.nvidia_mma") || warps.size() != 2 || warps[0] < 1 || warps[1] < 1)
+      return std::nullopt;
+    const bool left = layout_field(layout, "opIdx") == "0";
+    const std::int64_t summed = ceil_divide(shape[left ? 1 : 0], 4);
+    return summed *
+           (left ? 2 * ceil_divide(shape[0], 16 * warps[0]) : ceil_divide(shape[1], 8 * warps[1]));
+  }
   return std::nullopt;
 }
 

@@ -146,6 +146,29 @@ TEST_CASE("Hopper: products on the computing warps, accumulators in registers") 
   CHECK(!gemm.edge("acc_11", "acc_11", 1)->blocking);
 }
 
+TEST_CASE("a factor in registers is with all warps that have a part of its rows or columns") {
+  // dS^T, 64 x 128 in f16, for eight warps of which two have the same rows: twice the registers of
+  // a tile that is shared out, and it is written once and read twice.
+  const Graph g("hopper-attention-backward");
+  CHECK(g.op("dst_31").registers == 16);
+  CHECK(g.op("dq_34").registers == 32);
+  CHECK(g.op("dq_34").kind == "local_alloc");
+  const auto bytes = [&](const std::string& id) {
+    return g.op(id).traffic.front().amount;  // of SMEM, the first channel
+  };
+  CHECK(bytes("dq_34") == Fraction{3 * 64 * 128 * 2, 1});
+  // P and dS, whose warps have whole rows, are fragments as they are.
+  CHECK(g.kernel.ops[g.at("dv_23")].alias_of == g.at("dv_22"));
+  CHECK(g.op("dv_23").registers == 0);
+  // Ampere's mma.sync, 128 x 128 in sums of 32, 2 x 2 warps: each has half of the rows of the left
+  // factor, 64 x 32 / 32 threads in halves of a register, and half of the columns of the right one.
+  const Graph ampere("ampere-gemm-pointers");
+  for (const char* id : {"acc_38", "acc_39"}) {
+    CHECK(ampere.op(id).registers == 32);
+    CHECK(ampere.op(id).traffic.front().amount == Fraction{2 * 128 * 32 * 2, 1});
+  }
+}
+
 TEST_CASE("Ampere: loads by cp.async, and a module that Triton has pipelined already") {
   const Graph g("ampere-gemm-pointers");
   CHECK(g.op("acc_36").streaming);  // its pointers are index arithmetic
