@@ -199,7 +199,7 @@ class Wide(Kernel):
         elif chance < 0.3:
             name = f"in{len(self.pointers)}"
             self.pointers[name] = "i32"
-            self.lines[k] = margin + f"last = tl.minimum(steps, (tl.load({name} + pid) & 3) + 1)\n" + margin + "for t in range(0, last):"
+            self.lines[k] = margin + f"last = tl.minimum(steps, tl.load({name} + pid))\n" + margin + "for t in range(0, last):"
         elif chance < 0.45 and "D" in self.axes:
             name = f"in{len(self.pointers)}"
             self.pointers[name] = "fp32"
