@@ -59,8 +59,7 @@ class Finder {
   /// An op that makes one number: by arithmetic, or by a branch between two.
   bool computes(int index) const {
     const Operation& op = m_.op(index);
-    return op.results.size() == 1 &&
-           (class_of(op) == OpClass::elementwise || op.name == "scf.if");
+    return op.results.size() == 1 && (class_of(op) == OpClass::elementwise || op.name == "scf.if");
   }
 
   void reads_of(int index, std::set<int>& all) const {

@@ -181,7 +181,8 @@ void MeaningBuilder::branch_op(int index) {
 bool MeaningBuilder::chooses_numbers(int index) const {
   const Operation& op = m_.op(index);
   const auto is_number = [&](int value) { return is_tile(value, TypeKind::scalar); };
-  if (op.name != "scf.if" || !order_.contains(index) || op.operands.size() != 1 || op.results.empty() || op.regions.size() != 2 ||
+  if (op.name != "scf.if" || !order_.contains(index) || op.operands.size() != 1 ||
+      op.results.empty() || op.regions.size() != 2 ||
       !std::all_of(op.results.begin(), op.results.end(), is_number))
     return false;
   for (const int region : op.regions) {
@@ -198,8 +199,7 @@ bool MeaningBuilder::chooses_numbers(int index) const {
                            one.name == "arith.divui" || one.name == "arith.remui";
       if (inner != ops.back() &&
           ((c != OpClass::elementwise && c != OpClass::replicated) || divides ||
-           !one.regions.empty() ||
-           !std::all_of(one.results.begin(), one.results.end(), is_number)))
+           !one.regions.empty() || !std::all_of(one.results.begin(), one.results.end(), is_number)))
         return false;
     }
   }

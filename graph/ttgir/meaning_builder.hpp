@@ -266,7 +266,7 @@ class MeaningBuilder {
   std::vector<meaning::Value> before_, loop_values_, after_;
   /// Of the loop, what no node makes: numbers that every slot computes, steps of nodes.
   std::vector<meaning::Value> scalars_;
-  std::map<int, int> scalar_at_;                      ///< by op
+  std::map<int, int> scalar_at_;  ///< by op
   std::map<int, int> chosen_at_;  ///< by value: of scalars_, numbers that a branch makes
   std::map<std::tuple<int, int, int>, int> bits_at_;  ///< by user, copy and op: of scalars_
   std::map<int, int> place_at_;  ///< by value: of scalars_, integers that the iteration decides

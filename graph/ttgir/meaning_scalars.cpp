@@ -73,8 +73,7 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
     return largest_or_place(user, value, distance);
   if (v.op != kNone && in_loop(v.op) && node(v.op, 0) == kNone && chooses_numbers(v.op))
     return number_of_branch(user, value, distance);
-  if (v.op != kNone && in_loop(v.op) &&
-      (order_.contains(v.op) || number_branch_of(v.op) != kNone))
+  if (v.op != kNone && in_loop(v.op) && (order_.contains(v.op) || number_branch_of(v.op) != kNone))
     return number_of_loop(user, v.op, distance);
   if (v.op == kNone || in_loop(v.op) || v.op == loop_)
     refuse(user, "it repeats a number that is known at run time alone");

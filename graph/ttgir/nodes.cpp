@@ -464,9 +464,9 @@ void Builder::add_compute(int index, int copy) {
 void Builder::add_number(int index) {
   const Operation& op = m_.op(index);
   const bool chooses = op.name == "scf.if";
-  const std::size_t node = add_node(
-      index, 0, "",
-      chooses ? std::vector<std::string>{"elementwise", "add"} : kinds_of(m_, op, false));
+  const std::size_t node =
+      add_node(index, 0, "",
+               chooses ? std::vector<std::string>{"elementwise", "add"} : kinds_of(m_, op, false));
   set_tile(node, {1, std::int64_t{32} * out_.warps}, type(op.results[0]));
   at(node).width = width_of(1);
   at(node).result = "none";
