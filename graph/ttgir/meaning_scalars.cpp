@@ -4,8 +4,8 @@
 // Every slot computes such a number for itself; no node makes it. In the meaning it is a value that
 // no op runs, a view that computes. One that is carried is kept from iteration to iteration,
 // though, so somebody has to write it: the node of the reduction that it is made of computes it,
-// too, where nobody else uses that reduction. Where it is made of what is loaded alone, each slot
-// can compute it anew.
+// too, where nobody else uses that reduction. Where none can, it has a node of its own
+// (carried_numbers.hpp).
 #include <algorithm>
 #include <set>
 
