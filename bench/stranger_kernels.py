@@ -92,7 +92,7 @@ def beside_interpreter(case, folder, path, text):
     import emit_around_test as around
     import numpy as np
     import stand_in
-    types, module, worst = around.parameters(path), stand_in.load(text, path), 0.0
+    types, module, worst, changed = around.parameters(path), stand_in.load(text, path), 0.0, 0
     for n in case.counts:
         numbers, grid = case.launch(n)
         kinds = {name: around.number_type(kind[1:]) for name, (kind, _) in types.items() if kind.startswith("*")}
@@ -115,7 +115,6 @@ def beside_interpreter(case, folder, path, text):
             if hasattr(module, "DEPTH"):
                 arguments.append(n if n < module.DEPTH else -1)
             stand_in.run_grid(module.kernel, arguments, tuple(grid), 1, late, None)
-            changed = 0
             for name in memory:
                 got, want, was = np.asarray(memory[name], np.float64), value(name, after[name]), value(name, before[name])
                 where = (want != was) | (got != was)
@@ -123,9 +122,7 @@ def beside_interpreter(case, folder, path, text):
                 if where.any():
                     off = np.abs(got[where] - want[where]).max() / max(1e-9, np.abs(want[where]).max())
                     worst = max(worst, float(np.nan_to_num(off, nan=np.inf)))
-            if n > 0 and changed == 0:
-                return "a launch changes nothing"
-    return worst
+    return worst if changed > 0 else "no launch changes anything"
 
 
 def row_of(twill, case, folder, target, modules, behind=None):

@@ -29,7 +29,8 @@ class Checker {
         if (auto no = of_function(v)) return no;
       const Value& value = m_.values[at(v)];
       const bool integers = meaning::is_of_integers(value.function);
-      if ((integers && (!triton_ || value.type != "i32" || value.function == Function::mul_high)) ||
+      if ((integers && (!triton_ || (value.type != "i32" && !keeps_low_bits(value)) ||
+                        value.function == Function::mul_high)) ||
           (meaning::is_comparison(value.function) && !triton_) ||
           meaning::finds_place(value.function) ||
           (meaning::gives_place(value.function) && !triton_) || value.function == Function::scaled)
@@ -73,6 +74,14 @@ class Checker {
   }
 
  private:
+  /// Integers of 8 bits that are the lowest bits of what is computed in 32.
+  static bool keeps_low_bits(const Value& value) {
+    return value.type == "i8" &&
+           (value.function == Function::int_add || value.function == Function::int_sub ||
+            value.function == Function::int_mul || value.function == Function::bit_and ||
+            value.function == Function::bit_or || value.function == Function::bit_xor);
+  }
+
   /// Of a value of a user's function.
   std::optional<Refusal> of_function(int v) const {
     const Value& value = m_.values[at(v)];

@@ -83,6 +83,7 @@ class Builder {
   Thing elementwise(const std::string& operation, std::vector<Thing> all);
   Thing largest(const Expr& call, bool most);
   Thing chosen(const Expr& call);
+  Thing chosen_number(int condition, const Thing& yes, const Thing& no);
   int in_type(const Thing& thing, const Type& type);
   int broadcast(int value, const std::vector<std::int64_t>& shape);
   int splat(int value, const Type& type);

@@ -435,6 +435,18 @@ Thing Builder::largest(const Expr& call, bool most) {
       pure(std::string(most ? "arith.maxsi" : "arith.minsi") + " $0, $1 : i32", {a.id, other}, of));
 }
 
+Thing Builder::chosen_number(int condition, const Thing& yes, const Thing& no) {
+  const Thing& made = yes.kind == Thing::value ? yes : no;
+  if (made.kind != Thing::value || m_[condition].type.element != "i1")
+    no_text("a choice of numbers that are known");
+  const Type common = type(made);
+  const int a = in_type(yes, common), b = in_type(no, common);
+  if (m_[a].type.element != common.element || m_[b].type.element != common.element)
+    no_text("numbers of different types meet");
+  return Thing::make_value(
+      pure("arith.select $0, $1, $2 : " + common.text(), {condition, a, b}, common));
+}
+
 Thing Builder::chosen(const Expr& call) {
   const Thing which = needed(call, 0, ""), yes = needed(call, 1, ""), no = needed(call, 2, "");
   if (which.kind != Thing::value) no_text("a choice by what is known");
@@ -442,7 +454,7 @@ Thing Builder::chosen(const Expr& call) {
   const bool one = truths.kind == Type::scalar;  // (for all elements)
   for (const Thing* side : {&yes, &no})
     if (truths.kind == Type::scalar && side->kind == Thing::value) truths = type(*side);
-  if (truths.kind != Type::tensor) no_text("a choice of numbers");
+  if (truths.kind != Type::tensor) return chosen_number(which.id, yes, no);
   Type common = truths;
   common.element = "f32";
   for (const Thing* side : {&yes, &no})

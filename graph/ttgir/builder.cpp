@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/error.hpp"
+#include "graph/ttgir/carried_numbers.hpp"
 #include "graph/ttgir/index_ops.hpp"
 #include "graph/ttgir/scheduled.hpp"
 #include "graph/ttgir/warp_counts.hpp"
@@ -89,6 +90,9 @@ Builder::Builder(const Module& module, const Machine& machine, const LoopOptions
       sources_(module, loop, nesting == 0 && options.nest ? inner_of_nest(module, loop) : kNone),
       users_begin_(module.values.size() + 1) {
   replicated_ = replicated_ops(module, {sources_.body()});
+  if (nesting_ == 0 && split_.factor == 1 && !options.nest)
+    numbers_ = ops_of_carried_numbers(module, loop, sources_.body(), replicated_);
+  for (const int op : numbers_) replicated_[static_cast<std::size_t>(op)] = false;
   buffers_ = buffers_of(module, sources_, loop);
   for (const Operation& op : m_.ops)
     for (const int value : op.operands) ++users_begin_[static_cast<std::size_t>(value) + 1];

@@ -37,6 +37,7 @@ class Builder {
   void add_product(int index, int copy);
   void add_alloc(int index, int copy);
   void add_control(int index, int copy);
+  void add_number(int index);
   void add_compute(int index, int copy);
   void add_direct_store(int index, int copy);
   bool fills_resident(int tile) const;
@@ -113,6 +114,7 @@ class Builder {
   Split split_;
   Sources sources_;
   std::vector<bool> replicated_;
+  std::set<int> numbers_;  ///< ops that make numbers which the loop keeps (carried_numbers.hpp)
   std::vector<Buffer> buffers_;
   std::unordered_map<int, std::size_t> buffer_at_;           // by root value
   std::unordered_map<const Type*, std::int64_t> registers_;  // a thread, per type

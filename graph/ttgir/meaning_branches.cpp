@@ -17,6 +17,8 @@ void MeaningBuilder::branch(int index, const std::string& id, meaning::Value& va
   if (std::all_of(op.results.begin(), op.results.end(),
                   [&](int result) { return is_tile(result, TypeKind::token); }))
     return storing_branch(index, id, value);
+  if (op.results.size() == 1 && chooses_numbers(index) && !is_flags(op.results[0]))
+    return choose_number(op.results[0], value);
   if (op.results.size() != 1 || op.regions.size() != 2 || op.operands.size() != 1)
     refuse(index, "a branch is read that makes one result, on either side");
   if (split_.factor != 1) refuse(index, "a branch is not cut into sub-tiles");
@@ -172,6 +174,76 @@ void MeaningBuilder::branch_op(int index) {
   if (seen.vector && type(op.results[0]).shape.size() == 2)
     seen.axis = type(op.results[0]).shape[0] == 1 ? 1 : 0;
   branch_at_[op.results[0]] = seen;
+}
+
+/// Does a branch of the loop's body do nothing but choose numbers: those of what each side
+/// computes?
+bool MeaningBuilder::chooses_numbers(int index) const {
+  const Operation& op = m_.op(index);
+  const auto is_number = [&](int value) { return is_tile(value, TypeKind::scalar); };
+  if (op.name != "scf.if" || !order_.contains(index) || op.operands.size() != 1 ||
+      op.results.empty() || op.regions.size() != 2 ||
+      !std::all_of(op.results.begin(), op.results.end(), is_number))
+    return false;
+  for (const int region : op.regions) {
+    const auto& blocks = m_.regions[at(region)].blocks;
+    if (blocks.size() != 1 || m_.block(blocks[0]).ops.empty()) return false;
+    const auto& ops = m_.block(blocks[0]).ops;
+    const Operation& yield = m_.op(ops.back());
+    if (yield.name != "scf.yield" || yield.operands.size() != op.results.size()) return false;
+    for (const int inner : ops) {
+      const Operation& one = m_.op(inner);
+      const OpClass c = class_of(one);
+      // (A division whose side is not taken may be one by 0.)
+      const bool divides = one.name == "arith.divsi" || one.name == "arith.remsi" ||
+                           one.name == "arith.divui" || one.name == "arith.remui";
+      if (inner != ops.back() &&
+          ((c != OpClass::elementwise && c != OpClass::replicated) || divides ||
+           !one.regions.empty() || !std::all_of(one.results.begin(), one.results.end(), is_number)))
+        return false;
+    }
+  }
+  return true;
+}
+
+/// The branch that chooses numbers and in which an op stands; kNone = there is none.
+int MeaningBuilder::number_branch_of(int op) const {
+  const int branch = m_.parent(op);
+  return branch != kNone && chooses_numbers(branch) ? branch : kNone;
+}
+
+/// Both sides are computed, and the number is chosen.
+MeaningBuilder::Seen MeaningBuilder::number_of_branch(int user, int value, int distance) {
+  Seen seen;
+  seen.operand.distance = distance;
+  const auto known = chosen_at_.find(value);
+  if (known != chosen_at_.end()) {
+    seen.operand.value = kScalar + known->second;
+    return seen;
+  }
+  if (is_flags(value)) refuse(user, "it uses a flag that a branch makes");
+  const int k = chosen_at_[value] = static_cast<int>(scalars_.size());
+  scalars_.emplace_back();  // (one that is carried is used on the way to itself)
+  meaning::Value chosen;
+  chosen.id = unique(std::string(m_.value(value).name));
+  choose_number(value, chosen);
+  scalars_[at(k)] = std::move(chosen);
+  seen.operand.value = kScalar + k;
+  return seen;
+}
+
+/// The number that a branch chooses as one of its results.
+void MeaningBuilder::choose_number(int value, meaning::Value& chosen) {
+  const int index = m_.value(value).op;
+  const Operation& op = m_.op(index);
+  chosen.function = Function::select;
+  chosen.type = type_name(index, value);
+  chosen.operands = {scalar(index, op.operands[0], Where::loop, 0).operand};
+  for (const int region : op.regions) {
+    const Operation& yield = m_.op(m_.block(m_.regions[at(region)].blocks[0]).ops.back());
+    const int side = yield.operands[at(m_.value(value).index)];
+    chosen.operands.push_back(source(index, side, Where::loop, 0, -1).operand);
+  }
 }
 
 /// The buffer that a tile of memory is, which the branch must have made for itself.

@@ -147,6 +147,10 @@ class MeaningBuilder {
   void branch(int op, const std::string& id, meaning::Value& value);
   void storing_branch(int op, const std::string& id, meaning::Value& value);
   void branch_op(int op);
+  bool chooses_numbers(int op) const;
+  int number_branch_of(int op) const;
+  Seen number_of_branch(int user, int value, int distance);
+  void choose_number(int value, meaning::Value& chosen);
   int branch_buffer(int user, int value) const;
   Seen held_in_branch(int user, int value) const;
 
@@ -262,7 +266,8 @@ class MeaningBuilder {
   std::vector<meaning::Value> before_, loop_values_, after_;
   /// Of the loop, what no node makes: numbers that every slot computes, steps of nodes.
   std::vector<meaning::Value> scalars_;
-  std::map<int, int> scalar_at_;                      ///< by op
+  std::map<int, int> scalar_at_;  ///< by op
+  std::map<int, int> chosen_at_;  ///< by value: of scalars_, numbers that a branch makes
   std::map<std::tuple<int, int, int>, int> bits_at_;  ///< by user, copy and op: of scalars_
   std::map<int, int> place_at_;  ///< by value: of scalars_, integers that the iteration decides
   /// Per reduction to a number: the ops behind it up to the one that is carried, which its node

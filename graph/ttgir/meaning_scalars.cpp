@@ -4,8 +4,8 @@
 // Every slot computes such a number for itself; no node makes it. In the meaning it is a value that
 // no op runs, a view that computes. One that is carried is kept from iteration to iteration,
 // though, so somebody has to write it: the node of the reduction that it is made of computes it,
-// too, where nobody else uses that reduction. Where it is made of what is loaded alone, each slot
-// can compute it anew.
+// too, where nobody else uses that reduction. Where none can, it has a node of its own
+// (carried_numbers.hpp).
 #include <algorithm>
 #include <set>
 
@@ -71,7 +71,9 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
   if (v.op != kNone && order_.contains(v.op) && m_.op(v.op).results.size() > 1 &&
       class_of(m_.op(v.op)) == OpClass::reduction && !place_alone(v.op))
     return largest_or_place(user, value, distance);
-  if (v.op != kNone && in_loop(v.op) && order_.contains(v.op))
+  if (v.op != kNone && in_loop(v.op) && node(v.op, 0) == kNone && chooses_numbers(v.op))
+    return number_of_branch(user, value, distance);
+  if (v.op != kNone && in_loop(v.op) && (order_.contains(v.op) || number_branch_of(v.op) != kNone))
     return number_of_loop(user, v.op, distance);
   if (v.op == kNone || in_loop(v.op) || v.op == loop_)
     refuse(user, "it repeats a number that is known at run time alone");
@@ -269,6 +271,7 @@ bool MeaningBuilder::tried(const std::function<void()>& read) {
     forget(handed_at_, before);
     forget(after_at_, after);
     forget(scalar_at_, scalars);
+    forget(chosen_at_, scalars);
     initial_ = initial;
     kernel_.incomplete = incomplete;
     return false;

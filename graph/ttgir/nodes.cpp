@@ -187,6 +187,7 @@ void Builder::add_op(int index) {
     out_.replicated.push_back(index);
     return;
   }
+  if (numbers_.contains(index)) return add_number(index);
   if (c == OpClass::unknown)
     warn("unknown op " + std::string(op.name) + " (" + Module::place(op) +
          "): read, priced as an elementwise op");
@@ -474,6 +475,19 @@ void Builder::add_compute(int index, int copy) {
   if (reduction && op.operands.size() > 1)
     at(node).tile->shape[0] *= static_cast<std::int64_t>(op.operands.size());
   results_at(index, copy, node);
+}
+
+/// A number that the loop keeps: every thread of its slot computes it.
+void Builder::add_number(int index) {
+  const Operation& op = m_.op(index);
+  const bool chooses = op.name == "scf.if";
+  const std::size_t node =
+      add_node(index, 0, "",
+               chooses ? std::vector<std::string>{"elementwise", "add"} : kinds_of(m_, op, false));
+  set_tile(node, {1, std::int64_t{32} * out_.warps}, type(op.results[0]));
+  at(node).width = width_of(1);
+  at(node).result = "none";
+  results_at(index, 0, node);
 }
 
 void Builder::add_control(int index, int copy) {

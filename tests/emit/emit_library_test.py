@@ -18,7 +18,8 @@ stand_in.NAN_DROPPED = True
 
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
-                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads") for machine in BOTH] + ["half-sums-hopper"]
+                                                 "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
+                                                 "bytes-stored") for machine in BOTH] + ["half-sums-hopper"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
@@ -357,6 +358,45 @@ class EveryThird:
         yield off(self.y, want)
 
 
+class NumbersKept:
+    """numbers_kept(x, s, y, factor, last, most, steps): y has the sum, and behind it each row's."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.s = around.floats(random, n, 256), random.random(n).astype(np.float32)
+        self.y = np.full(256 + n, np.nan, np.float32)
+        self.factor, self.last, self.most = (np.full(1, np.nan, np.float32) for _ in range(3))
+
+    def arguments(self):
+        return [self.x, self.s, self.y, self.factor, self.last, self.most, self.steps]
+
+    def errors(self):
+        rows, factor, most = self.x.astype(np.float64).sum(axis=1), 1.0, 0.0
+        for s, row in zip(self.s.astype(np.float64), rows):
+            factor, most = factor * s if s > 0.5 else factor * 0.75 + 0.125, max(most * 0.75, row)
+        yield off(self.y, np.concatenate([self.x.astype(np.float64).sum(axis=0) * factor, rows]))
+        yield off(self.factor, np.array([factor]))
+        yield same(self.last, self.s[-1:] * 2 if self.steps else np.full(1, -5.0))
+        yield off(self.most, np.array([most]))
+
+
+class BytesStored:
+    """bytes_stored(x, y, z, steps): numbers whose lowest bytes have both signs."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = random.integers(-2**29, 2**29, (n, 512)).astype(np.int32)
+        self.y, self.z = np.full((n, 512), 5, np.int8), np.full(512, 5, np.int8)
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.steps]
+
+    def errors(self):
+        lowest = lambda x: ((x & 255) ^ 128) - 128  # noqa: E731
+        yield same(self.y, lowest(self.x.astype(np.int64) * 3 + 1))
+        yield same(self.z, lowest(self.x.astype(np.int64).sum(axis=0)))
+
+
 class LongTaps(Taps):
     """long_taps(x, w, first, y, steps)."""
     TAPS = 6
@@ -365,7 +405,8 @@ class LongTaps(Taps):
 around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded, "sums-added": SumsAdded, "counted": Counted,
                        "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
                        "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst,
-                       "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps})
+                       "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
+                       "numbers-kept": NumbersKept, "bytes-stored": BytesStored})
 
 
 def main():

@@ -305,6 +305,43 @@ def long_taps(x_ptr, w_ptr, first_ptr, y_ptr, steps, D: tl.constexpr):
         a, b, c, e, f = b, c, e, f, x
 
 
+@triton.jit
+def numbers_kept(x_ptr, s_ptr, y_ptr, factor_ptr, last_ptr, most_ptr, steps, D: tl.constexpr):
+    """A factor, from step to step: where the step's number is above a half it is times that, else three quarters and an eighth. Behind the loop
+    the sum of the rows times the factor, the factor, twice the last number; and the largest sum of a row so far less a quarter of its own."""
+    d = tl.arange(0, D)
+    total = tl.zeros([D], tl.float32)
+    factor, last, most = 1.0, -5.0, 0.0
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D + d)
+        s = tl.load(s_ptr + t)
+        if s > 0.5:
+            factor = factor * s
+        else:
+            factor = factor * 0.75 + 0.125
+        last = s * 2.0
+        row = tl.sum(x, 0)
+        tl.store(y_ptr + D + t, row)
+        most = tl.maximum(most * 0.75, row)
+        total += x
+    tl.store(y_ptr + d, total * factor)
+    tl.store(factor_ptr, factor)
+    tl.store(last_ptr, last)
+    tl.store(most_ptr, most)
+
+
+@triton.jit
+def bytes_stored(x_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
+    """The lowest bytes of numbers in each step, and of their sum."""
+    d = tl.arange(0, D)
+    total = tl.zeros([D], tl.int32)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D + d)
+        total += x
+        tl.store(y_ptr + t * D + d, (x * 3 + 1).to(tl.int8))
+    tl.store(z_ptr + d, total.to(tl.int8))
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -327,6 +364,8 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (left_before, "q_ptr=*fp16:16, s_ptr=*fp32:16, x_ptr=*fp16:16, y_ptr=*fp32:16, steps=i32", dict(M=64, N=128, D=128), 8),
     (odd_loads, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, steps=i32, stride=i32", dict(D=256)),
     (halves, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
+    (numbers_kept, "x_ptr=*fp32:16, s_ptr=*fp32:16, y_ptr=*fp32:16, factor_ptr=*fp32:16, last_ptr=*fp32:16, most_ptr=*fp32:16, steps=i32", dict(D=256)),
+    (bytes_stored, "x_ptr=*i32:16, y_ptr=*i8:16, z_ptr=*i8:16, steps=i32", dict(D=512)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]
 

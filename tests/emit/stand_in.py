@@ -188,6 +188,8 @@ class Type:
             kept = np.round(x / step) * step
             return np.where(np.abs(kept) <= 57344, kept, np.sign(kept) * np.inf).astype(np.float32)
         if self.name == "int8":
+            if np.asarray(x).dtype.kind in "iu":  # the lowest bits are left
+                return (((np.asarray(x, np.int64) & 255) ^ 128) - 128).astype(np.float32)
             if not ((x == np.round(x)) & (x >= -128) & (x <= 127)).all():
                 raise Fault("no whole number of 8 bits becomes one")
             return x.astype(np.float32)

@@ -1,0 +1,130 @@
+// Numbers that a loop carries and no reduction keeps (carried_numbers.hpp).
+#include "graph/ttgir/carried_numbers.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "graph/index.hpp"
+#include "graph/ttgir/op_class.hpp"
+
+namespace twill::ttgir {
+namespace {
+
+constexpr std::size_t kMostNumbers = 1'000;  // of a loop; others are no ops
+
+class Finder {
+ public:
+  Finder(const Module& module, int loop, int body, const std::vector<bool>& replicated)
+      : m_(module), loop_(loop), body_(body), replicated_(replicated) {
+    for (std::size_t op = 0; op < m_.ops.size(); ++op)
+      for (const int value : m_.ops[op].operands) users_[value].push_back(static_cast<int>(op));
+  }
+
+  std::set<int> run() const {
+    std::set<int> found;
+    const auto& ops = m_.block(body_).ops;
+    if (ops.empty() || m_.op(ops.back()).name != "scf.yield") return found;
+    const auto& next = m_.op(ops.back()).operands;
+    const auto& variables = m_.block(body_).arguments;
+    if (next.size() > kMostNumbers) return found;
+    for (std::size_t k = 0; k < next.size() && k + 1 < variables.size(); ++k) {
+      const int last = m_.value(next[k]).op;
+      if (!is_number(next[k]) || last == kNone || m_.op(last).block != body_ ||
+          !replicated_[at(last)] || !computes(last))
+        continue;
+      const Chain chain = chain_of(last);
+      const auto& results = m_.op(loop_).results;
+      const bool used_behind = k < results.size() && users_.contains(results[k]);
+      if ((used_behind || chain.read.contains(variables[k + 1])) && !is_kept(chain, last))
+        found.insert(last);
+    }
+    return found;
+  }
+
+ private:
+  /// What a number is made of in its iteration.
+  struct Chain {
+    std::set<int> ops;         ///< that every slot would compute
+    std::set<int> read;        ///< values
+    std::set<int> reductions;  ///< and other ops of the loop
+  };
+
+  bool is_number(int value) const {
+    const Type* type = m_.type_of(value);
+    return type != nullptr && type->kind == TypeKind::scalar && !type->is_pointer() &&
+           type->element == "f32";
+  }
+
+  /// An op that makes one number: by arithmetic, or by a branch between two.
+  bool computes(int index) const {
+    const Operation& op = m_.op(index);
+    return op.results.size() == 1 && (class_of(op) == OpClass::elementwise || op.name == "scf.if");
+  }
+
+  void reads_of(int index, std::set<int>& all) const {
+    const Operation& op = m_.op(index);
+    all.insert(op.operands.begin(), op.operands.end());
+    for (const int region : op.regions)
+      for (const int block : m_.regions[at(region)].blocks)
+        for (const int inner : m_.block(block).ops) reads_of(inner, all);
+  }
+
+  Chain chain_of(int last) const {
+    Chain chain;
+    chain.ops.insert(last);
+    std::vector<int> open = {last};
+    while (!open.empty()) {
+      std::set<int> reads;
+      reads_of(open.back(), reads);
+      open.pop_back();
+      for (const int value : reads) {
+        chain.read.insert(value);
+        const int made = m_.value(value).op;
+        if (made == kNone || m_.op(made).block != body_) continue;
+        if (!replicated_[at(made)])
+          chain.reductions.insert(made);
+        else if (chain.ops.insert(made).second)
+          open.push_back(made);
+      }
+    }
+    return chain;
+  }
+
+  /// Can a reduction that it is made of keep it: does nothing else use what is made of that? (As
+  /// MeaningBuilder::find_absorbed() decides.)
+  bool is_kept(const Chain& chain, int last) const {
+    if (m_.op(last).name == "scf.if") return false;
+    return std::any_of(chain.reductions.begin(), chain.reductions.end(), [&](int reduction) {
+      std::set<int> behind = {reduction};
+      std::vector<int> open = {reduction};
+      while (!open.empty()) {
+        const int now = open.back();
+        open.pop_back();
+        for (const int result : m_.op(now).results) {
+          const auto users = users_.find(result);
+          if (now == last || users == users_.end()) continue;
+          for (const int user : users->second) {
+            if (!chain.ops.contains(user)) return false;
+            if (behind.insert(user).second) open.push_back(user);
+          }
+        }
+      }
+      return behind.contains(last);
+    });
+  }
+
+  const Module& m_;
+  const int loop_, body_;
+  const std::vector<bool>& replicated_;
+  std::map<int, std::vector<int>> users_;
+};
+
+}  // namespace
+
+std::set<int> ops_of_carried_numbers(const Module& module, int loop, int body,
+                                     const std::vector<bool>& replicated) {
+  return Finder(module, loop, body, replicated).run();
+}
+
+}  // namespace twill::ttgir
