@@ -32,7 +32,8 @@ IMPLIED.update({"odd-loads-blackwell": 2})
 # loading slot tells of one store it tells behind the other's.
 IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
 # (No run here is as long as their rings.)
-IMPLIED.update({f"{name}-{machine}": 1 for name in ("behind-in-two", "stats-updated", "numbers-stored", "numbers-where", "every-third") for machine in BOTH})
+IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
+                for name in ("behind-in-two", "stats-updated", "numbers-stored", "numbers-where", "every-third", "numbers-kept")})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 off = around.off
 
