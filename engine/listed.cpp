@@ -13,7 +13,7 @@ namespace twill {
 constexpr std::size_t kFewOps = 70;
 constexpr std::int64_t kShorter = 50;  // ListScheduleOptions::effort, for the length of a schedule
 constexpr std::uint64_t kOtherSeed = 1'001;  // odd, so that every second one is even
-constexpr std::int64_t kAlone = 400'000;  // ops placed for one iteration alone, of kManyOps ops
+constexpr std::int64_t kAlone = 400'000;     // ops placed for one iteration alone, of kManyOps ops
 
 // The more ops, the fewer orders are tried: what is left of the time is for other attempts.
 static std::int64_t alone_effort(const Problem& problem) {
@@ -98,8 +98,7 @@ void rounds_by_list(const Search& search, double share, const Round& round) {
 
 void go_on_by_list(const Search& search, Interval& interval) {
   const auto settled = [&] {
-    return interval.none ||
-           (interval.best && interval.best->initiation_interval <= interval.low);
+    return interval.none || (interval.best && interval.best->initiation_interval <= interval.low);
   };
   if (settled() || !search.budget.go_on_with_less()) return;
   if (!list_can_answer(search)) return;

@@ -64,8 +64,7 @@ void DifferenceTheory::cut_log() {
   ++cuts_;
   ask_for((snapshots_.empty() ? 2 : 1) * pairs() * sizeof(Entry));
   if (snapshots_.empty()) snapshots_.push_back(matrix_at(0));
-  const auto at =
-      std::lower_bound(begins_.begin(), begins_.end(), changes_made_ - logged() / 2);
+  const auto at = std::lower_bound(begins_.begin(), begins_.end(), changes_made_ - logged() / 2);
   // (The arc that is being inserted has changed no pair twice, so that it alone is less than half.)
   assert(at != begins_.end());
   snapshots_.push_back(matrix_at(static_cast<std::size_t>(at - begins_.begin())));

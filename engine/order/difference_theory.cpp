@@ -13,9 +13,9 @@
 namespace twill {
 namespace {
 
-constexpr Cycle kNever = 4'000'000'000'000'000'000;    // more than any
-constexpr std::size_t kPoll = 1 << 22;                 // pairs between two looks at the budget
-constexpr std::size_t kRoom = 1 << 16;                 // for changes, at first: not touched yet
+constexpr Cycle kNever = 4'000'000'000'000'000'000;  // more than any
+constexpr std::size_t kPoll = 1 << 22;               // pairs between two looks at the budget
+constexpr std::size_t kRoom = 1 << 16;               // for changes, at first: not touched yet
 
 }  // namespace
 
@@ -24,16 +24,24 @@ DifferenceTheory::Changes::~Changes() {
   std::free(entry);
 }
 
-// (The system moves large ones by their pages, without copying.)
-void DifferenceTheory::Changes::grow(std::size_t room) {
+// Beyond the first room addresses for all there can be are taken at once: memory comes to them as
+// it is touched. A list that moves as it grows would leave holes of its size behind.
+void DifferenceTheory::Changes::grow(std::size_t room, std::size_t most) {
+  assert(room_ <= room && room <= most);
+  if (room <= reserved_) {
+    room_ = room;
+    return;
+  }
+  const std::size_t reserve = room <= kRoom ? std::min(kRoom, most) : most;
   const auto resize = [&](auto*& place) {
-    void* const more = std::realloc(place, room * sizeof *place);
+    void* const more = std::realloc(place, reserve * sizeof *place);
     if (more == nullptr) throw std::bad_alloc();
     place = static_cast<std::remove_reference_t<decltype(place)>>(more);
   };
   resize(was);
   resize(entry);
   room_ = room;
+  reserved_ = reserve;
 }
 
 DifferenceTheory::DifferenceTheory(int nodes, const std::vector<signed char>& values,
@@ -215,9 +223,9 @@ void DifferenceTheory::make_room(std::size_t more) {
   const std::size_t need = logged() + more;
   assert(need <= log_);
   if (need <= changes_.room()) return;
-  const std::size_t room = std::min(std::max(need + need / 2, kRoom), std::max(log_, need));
+  const std::size_t room = std::min(std::max(need + need / 2, kRoom), log_);
   ask_for((room - changes_.room()) * Changes::kBytes);
-  changes_.grow(room);
+  changes_.grow(room, log_);
   TWILL_LOG("difference logic: room for ", room, " changes of ", pairs(), " pairs");
 }
 

@@ -117,8 +117,7 @@ class DifferenceTheory {
     std::size_t change;  // the entry's change with which its trigger rose
     Cycle trigger;       // before it
   };
-  /// What every change has replaced, and in which entry: 20 bytes a change, moved without being
-  /// there twice.
+  /// What every change has replaced, and in which entry: 20 bytes a change, never there twice.
   class Changes {
    public:
     Changes() = default;
@@ -128,14 +127,14 @@ class DifferenceTheory {
     std::size_t room() const { return room_; }
     /// Without the first `count` of `size`.
     void drop(std::size_t count, std::size_t size);
-    /// Room for so many. Throws std::bad_alloc.
-    void grow(std::size_t room);
+    /// Room for so many, and never for more than `most`. Throws std::bad_alloc.
+    void grow(std::size_t room, std::size_t most);
     static constexpr std::size_t kBytes = sizeof(Was) + sizeof(std::uint32_t);
     Was* was = nullptr;
     std::uint32_t* entry = nullptr;  // index in the matrix
 
    private:
-    std::size_t room_ = 0;
+    std::size_t room_ = 0, reserved_ = 0;
   };
   struct Record {
     int from, to, time;
@@ -204,8 +203,9 @@ class DifferenceTheory {
   std::size_t changes_made_ = 0;  // numbered from 0 on,
   std::size_t dropped_ = 0;       // of which so many are in the log no more
   std::size_t log_;               // and at most so many are
-  std::vector<Snapshot> snapshots_;  // oldest first; once something is dropped, of facts alone first
-  bool repeating_ = false;           // what is inserted has been reported before
+  std::vector<Snapshot>
+      snapshots_;           // oldest first; once something is dropped, of facts alone first
+  bool repeating_ = false;  // what is inserted has been reported before
   int cuts_ = 0, repeats_ = 0;
   std::vector<Triggered> triggered_;
   std::vector<Arc> asserted_;
