@@ -23,10 +23,10 @@
 
 namespace twill {
 
-// 256 changes a pair, of which small loops never use much, but 320 MiB at most; and four a pair, so
+// 64 changes a pair, of which loops of 200 ops use 40, but 320 MiB at most; and four a pair, so
 // that there is an arc to cut at: one arc changes a pair once.
 std::size_t DifferenceTheory::log_for(std::size_t nodes) {
-  constexpr std::size_t kPair = 256, kMost = std::size_t{1} << 24;
+  constexpr std::size_t kPair = 64, kMost = std::size_t{1} << 24;
   return std::max(4 * nodes * nodes, std::min(kPair * nodes * nodes, kMost));
 }
 

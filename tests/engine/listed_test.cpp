@@ -2,11 +2,14 @@
 // within what was asked, the same with any number of threads.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
+#include "engine/budget.hpp"
 #include "graph/hidden_loop.hpp"
 #include "graph/verify.hpp"
+#include "tests/support/sanitized.hpp"
 #include "twill.hpp"
 
 namespace listed_test {
@@ -55,6 +58,31 @@ TEST_CASE("a schedule of more stages than asked for is no answer") {
   REQUIRE(stage_count(*any.schedule) > 1);
   const Solution one = hardly_searched(loop.problem, "order", "1");
   if (one.schedule) CHECK(stage_count(*one.schedule) == 1);
+}
+
+TEST_CASE("where formulas do not fit in memory, lists go on until the time ends") {
+  if (test::kSanitized) return;  // what is freed is kept for a while there
+  const HiddenLoop loop = large_loop(300);
+  Options options;
+  options.memory_limit = resident_memory() + (90 << 20);
+  options.time_limit = 4;
+  const Solution solution = solve(loop.problem, options);
+  CHECK(solution.stop == Stop::time_limit);
+  CHECK(solution.seconds > 3);
+  REQUIRE(solution.schedule);
+  CHECK(!verify(loop.problem, *solution.schedule));
+  CHECK(solution.schedule->length >= solution.length_lower_bound);
+  CHECK(solution.schedule->initiation_interval >= solution.ii_lower_bound);
+  const bool told = std::any_of(
+      solution.options.begin(), solution.options.end(),
+      [](const auto& option) { return option.first == "not begun for memory"; });
+  CHECK(told);
+  // Without a limit of time they end by themselves.
+  options.time_limit = 0;
+  const Solution ended = solve(loop.problem, options);
+  CHECK(ended.stop == Stop::memory_limit);
+  REQUIRE(ended.schedule);
+  CHECK(!verify(loop.problem, *ended.schedule));
 }
 
 TEST_CASE("the same with any number of threads") {
