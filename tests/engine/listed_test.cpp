@@ -73,9 +73,9 @@ TEST_CASE("where formulas do not fit in memory, lists go on until the time ends"
   CHECK(!verify(loop.problem, *solution.schedule));
   CHECK(solution.schedule->length >= solution.length_lower_bound);
   CHECK(solution.schedule->initiation_interval >= solution.ii_lower_bound);
-  const bool told = std::any_of(
-      solution.options.begin(), solution.options.end(),
-      [](const auto& option) { return option.first == "not begun for memory"; });
+  const bool told =
+      std::any_of(solution.options.begin(), solution.options.end(),
+                  [](const auto& option) { return option.first == "not begun for memory"; });
   CHECK(told);
   // Without a limit of time they end by themselves.
   options.time_limit = 0;
