@@ -229,7 +229,7 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
               << " MiB (--memory)\n";
   for (const auto& [name, value] : solution.options)
     if (name == "not begun for memory")
-      std::cerr << "twill: " << name << " (--memory): " << value << "; lists went on\n";
+      std::cerr << "twill: " << name << " (--memory): " << value << "\n";
   if (all && solution.schedule && solution.length_slack) {
     std::cerr << "best by its goals: layout " << printable(lowered.layout) << "\n";
   } else if (all && solution.schedule) {
