@@ -82,7 +82,7 @@ namespace {
 // left, or where time has no limit until a few in a row did not.
 template <class Round>
 void rounds_by_list(const Search& search, double share, const Round& round) {
-  constexpr int kWithoutGain = 3;
+  constexpr int kWithoutGain = 2;
   Budget& budget = search.budget;
   const double begin = budget.elapsed(), left = budget.seconds_left();
   Search other = search.with(search.problem, search.budget, search.report);
