@@ -174,10 +174,10 @@ bool Budget::has_room(std::int64_t bytes) const {
   return bytes <= memory_limit_ && resident_memory() <= memory_limit_ - bytes;
 }
 
-// (What a program has freed it may still have. Where most of the limit is taken all the same, there
-// is nothing to go on with.)
+// (Where the system refused without a limit, it would refuse again. What a program has freed it may
+// still have. Where most of the limit is taken all the same, there is nothing to go on with.)
 bool Budget::go_on_with_less() {
-  if (whole_ != nullptr || reason_ != Stop::memory_limit) return false;
+  if (whole_ != nullptr || memory_limit_ <= 0 || reason_ != Stop::memory_limit) return false;
 #ifdef __GLIBC__
   malloc_trim(0);
 #endif

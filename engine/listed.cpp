@@ -79,10 +79,10 @@ void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64
 namespace {
 
 // Rounds with other seeds, each of which says whether it gained: in this share of the time that is
-// left, or where time has no limit until a few in a row did not.
+// left, or where time has no limit until one did not.
 template <class Round>
 void rounds_by_list(const Search& search, double share, const Round& round) {
-  constexpr int kWithoutGain = 2;
+  constexpr int kWithoutGain = 1;
   Budget& budget = search.budget;
   const double begin = budget.elapsed(), left = budget.seconds_left();
   Search other = search.with(search.problem, search.budget, search.report);
