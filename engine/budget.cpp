@@ -2,6 +2,9 @@
 
 #include <fcntl.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <algorithm>
 #include <charconv>
@@ -158,9 +161,33 @@ bool Budget::room_for(std::int64_t bytes) {
   if (whole_ != nullptr) return whole_->room_for(bytes);
   if (reason_.load() != Stop::unsaid) return false;
   if (memory_limit_ <= 0 || bytes < kUnasked) return true;
-  if (bytes <= memory_limit_ && resident_memory() <= memory_limit_ - bytes) return true;
+  if (has_room(bytes)) return true;
+  std::int64_t none = 0;
+  not_begun_.compare_exchange_strong(none, bytes);
   end(Stop::memory_limit);
   return false;
+}
+
+bool Budget::has_room(std::int64_t bytes) const {
+  if (whole_ != nullptr) return whole_->has_room(bytes);
+  if (memory_limit_ <= 0) return true;
+  return bytes <= memory_limit_ && resident_memory() <= memory_limit_ - bytes;
+}
+
+// (Where the system refused without a limit, it would refuse again. What a program has freed it may
+// still have. Where most of the limit is taken all the same, there is nothing to go on with.)
+bool Budget::go_on_with_less() {
+  if (whole_ != nullptr || memory_limit_ <= 0 || reason_ != Stop::memory_limit) return false;
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  next_look_ = 0;
+  if (!has_room(memory_limit_ / 4)) return false;
+  std::int64_t none = 0;
+  not_begun_.compare_exchange_strong(none, -1);
+  ended_early_ = Stop::memory_limit;
+  reason_ = Stop::unsaid;
+  return true;
 }
 
 void Budget::out_of_memory() {

@@ -1,6 +1,7 @@
 // Limits of one solve: wall clock, conflicts, memory, and the caller's stop token.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -44,6 +45,19 @@ class Budget {
   /// May so many bytes more be taken? Asked before they are: where the memory limit does not allow
   /// them, the search is over ("memory limit") and the answer is false. Little is always allowed.
   bool room_for(std::int64_t bytes);
+  /// The same question where the answer changes nothing.
+  bool has_room(std::int64_t bytes) const;
+  /// Where the memory limit has ended the search and what took it has been given back: true, and
+  /// the search is not over. That so much was not begun for memory is known from now on.
+  bool go_on_with_less();
+  /// The bytes that were asked for when the memory limit was first met; 0 = it was not, -1 = it
+  /// was, though nothing was asked for.
+  std::int64_t not_begun() const { return not_begun_; }
+  /// Seconds to the limit of time; 0 = there is none.
+  double seconds_left() const {
+    if (whole_ != nullptr) return whole_->seconds_left();
+    return seconds_ > 0 ? std::max(1e-9, seconds_ - elapsed()) : 0;
+  }
   /// The system has refused memory: the search is over as at the memory limit.
   void out_of_memory();
   /// Does the work and says whether it came to its end, and not to that of the budget, by Spent or
@@ -108,6 +122,7 @@ class Budget {
   std::atomic<Stop> reason_{Stop::unsaid};
   std::atomic<Stop> ended_early_{Stop::unsaid};  // by what, before it was released
   std::atomic<std::int64_t> next_look_{0}, size_{0};
+  std::atomic<std::int64_t> not_begun_{0};
 };
 
 /// For sinks of clauses (ClauseSink::expect): throws Budget::Spent where the budget has no room for

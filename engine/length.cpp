@@ -61,6 +61,10 @@ bool smallest_length(const Search& search, Schedule& best, Cycle& low) {
       std::min(best.length - 1, longest_needed(search.problem, ii, search.stage_limit));
   LengthResult shortest = search.engine.shortest_within(search, ii, low, high, {});
   if (shortest.best) best = *std::move(shortest.best);
+  if (shortest.verdict == Verdict::unknown) {
+    low = std::max(low, shortest.low);
+    go_on_shortening(search, best, low);
+  }
   const bool settled = shortest.verdict != Verdict::unknown;
   low = settled ? best.length : std::max(low, shortest.low);  // of refuted lengths there is none
   search.report.state().length_low = low;

@@ -5,13 +5,15 @@
 #include "engine/search.hpp"
 #include "graph/bounds/length_bound.hpp"
 #include "graph/list_scheduling/list_schedule.hpp"
+#include "graph/log.hpp"
 
 namespace twill {
 
 // Formulas of fewer ops find schedules faster.
 constexpr std::size_t kFewOps = 70;
 constexpr std::int64_t kShorter = 50;  // ListScheduleOptions::effort, for the length of a schedule
-constexpr std::int64_t kAlone = 400'000;  // ops placed for one iteration alone, of kManyOps ops
+constexpr std::uint64_t kOtherSeed = 1'001;  // odd, so that every second one is even
+constexpr std::int64_t kAlone = 400'000;     // ops placed for one iteration alone, of kManyOps ops
 
 // The more ops, the fewer orders are tried: what is left of the time is for other attempts.
 static std::int64_t alone_effort(const Problem& problem) {
@@ -72,6 +74,58 @@ void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64
   if (shorter.length < best.length &&
       (search.stage_limit == 0 || stage_count(shorter) <= search.stage_limit))
     best = shorter;
+}
+
+namespace {
+
+// Rounds with other seeds, each of which says whether it gained: in this share of the time that is
+// left, or where time has no limit until one did not.
+template <class Round>
+void rounds_by_list(const Search& search, double share, const Round& round) {
+  constexpr int kWithoutGain = 1;
+  Budget& budget = search.budget;
+  const double begin = budget.elapsed(), left = budget.seconds_left();
+  Search other = search.with(search.problem, search.budget, search.report);
+  for (int without = 0; !budget.spent();) {
+    if (left > 0 ? budget.elapsed() - begin >= share * left : without >= kWithoutGain) return;
+    other.seed += kOtherSeed;
+    without = round(other) ? 0 : without + 1;
+    search.report.tell();
+  }
+}
+
+}  // namespace
+
+void go_on_by_list(const Search& search, Interval& interval) {
+  const auto settled = [&] {
+    return interval.none || (interval.best && interval.best->initiation_interval <= interval.low);
+  };
+  if (settled() || !search.budget.go_on_with_less()) return;
+  if (!list_can_answer(search)) return;
+  TWILL_LOG("no more memory for formulas: on by lists alone");
+  rounds_by_list(search, 0.5, [&](const Search& other) {
+    ListScheduleOptions options;
+    options.seed = other.seed;
+    options.stop = [&] { return other.budget.spent(); };
+    // From nothing too: what is far from every schedule near the best is found so alone.
+    if (interval.best && other.seed % 2 == 0) options.from = interval.best;
+    std::optional<Schedule> next = options.from
+                                       ? list_schedule(other.problem, interval.low, options)
+                                       : by_list(other, interval.low);
+    if (!improve(other.problem, interval.best, std::move(next), other.stage_limit)) return false;
+    search.report.state().ii_high = interval.best->initiation_interval;
+    return true;
+  });
+}
+
+void go_on_shortening(const Search& search, Schedule& best, Cycle low) {
+  if (best.length <= low || !search.budget.go_on_with_less() || !list_can_answer(search)) return;
+  rounds_by_list(search, 1, [&](const Search& other) {
+    const Cycle before = best.length;
+    shorten_by_list(other, best, low, kShorter);
+    search.report.state().length_high = best.length;
+    return best.length < before;
+  });
 }
 
 }  // namespace twill

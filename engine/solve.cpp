@@ -99,6 +99,12 @@ Reason why_none(const Problem& problem, Cycle ii, const Bound& bound) {
   return {Reason::interval, none + (none_below(problem, bound.value) ? ", nor a smaller one" : "")};
 }
 
+// What did not fit within the memory limit, when first something did not.
+std::string not_begun_text(std::int64_t bytes) {
+  if (bytes < 0) return "what a formula would have learned";
+  return "formulas of " + std::to_string((bytes >> 20) + 1) + " MiB";
+}
+
 // What the problem's range of I leaves out.
 std::optional<Solution> search_outside(const Problem& problem, const Options& options,
                                        const Bound& bound) {
@@ -156,6 +162,7 @@ Solution search_modulo(const Search& search, const Options& options, const Bound
     interval.none = true;
   } else {
     interval = interval_in_range(search, low);
+    go_on_by_list(search, interval);
   }
   solution.max_stages = interval.max_stages;
   solution.ii_lower_bound = interval.low;
@@ -556,6 +563,9 @@ Solution solve_above(const KnownBounds& known, const Problem& problem, const Opt
   solution.variables = report.largest_variables();
   solution.clauses = report.largest_clauses();
   set_stop(solution, why_ended(problem, options, solution, bound, budget));
+  if (budget.not_begun() != 0 && solution.status != Status::optimal &&
+      solution.status != Status::infeasible)
+    solution.options.emplace_back("not begun for memory", not_begun_text(budget.not_begun()));
   solution.evidence = std::move(evidence);
   if (!options.goals.empty()) {
     left.took(solution.conflicts);

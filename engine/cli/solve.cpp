@@ -227,6 +227,9 @@ void report(const SolveFlags& flags, const Lowered& lowered, const Solution& sol
     std::cerr << "twill: stopped by the memory limit, "
               << decimal(static_cast<double>(flags.options.memory_limit) / (1 << 20), 0)
               << " MiB (--memory)\n";
+  for (const auto& [name, value] : solution.options)
+    if (name == "not begun for memory")
+      std::cerr << "twill: " << name << " (--memory): " << value << "\n";
   if (all && solution.schedule && solution.length_slack) {
     std::cerr << "best by its goals: layout " << printable(lowered.layout) << "\n";
   } else if (all && solution.schedule) {

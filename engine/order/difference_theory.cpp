@@ -8,16 +8,14 @@
 #include <numeric>
 #include <type_traits>
 
+#include "graph/log.hpp"
+
 namespace twill {
 namespace {
 
-constexpr Cycle kNoPath = -4'000'000'000'000'000'000;  // less than any sum of weights
-constexpr Cycle kNever = 4'000'000'000'000'000'000;    // more than any
-constexpr std::size_t kPoll = 1 << 22;                 // pairs between two looks at the budget
-constexpr std::size_t kRoom = 1 << 16;                 // for changes, at first: not touched yet
-constexpr bool reachable(Cycle distance) {
-  return distance > kNoPath / 2;
-}
+constexpr Cycle kNever = 4'000'000'000'000'000'000;  // more than any
+constexpr std::size_t kPoll = 1 << 22;               // pairs between two looks at the budget
+constexpr std::size_t kRoom = 1 << 16;               // for changes, at first: not touched yet
 
 }  // namespace
 
@@ -26,21 +24,30 @@ DifferenceTheory::Changes::~Changes() {
   std::free(entry);
 }
 
-// (The system moves large ones by their pages, without copying.)
-void DifferenceTheory::Changes::grow(std::size_t room) {
+// Beyond the first room addresses for all there can be are taken at once: memory comes to them as
+// it is touched. A list that moves as it grows would leave holes of its size behind.
+void DifferenceTheory::Changes::grow(std::size_t room, std::size_t most) {
+  assert(room_ <= room && room <= most);
+  if (room <= reserved_) {
+    room_ = room;
+    return;
+  }
+  const std::size_t reserve = room <= kRoom ? std::min(kRoom, most) : most;
   const auto resize = [&](auto*& place) {
-    void* const more = std::realloc(place, room * sizeof *place);
+    void* const more = std::realloc(place, reserve * sizeof *place);
     if (more == nullptr) throw std::bad_alloc();
     place = static_cast<std::remove_reference_t<decltype(place)>>(more);
   };
   resize(was);
   resize(entry);
   room_ = room;
+  reserved_ = reserve;
 }
 
 DifferenceTheory::DifferenceTheory(int nodes, const std::vector<signed char>& values,
-                                   Budget* budget)
+                                   Budget* budget, std::size_t log)
     : nodes_(static_cast<std::size_t>(nodes)), values_(values), budget_(budget) {
+  log_ = log == 0 ? log_for(nodes_) : std::max(log, 4 * pairs());
   ask_for(pairs() * (sizeof(Entry) + 2 * sizeof(int)));
   matrix_.resize(pairs());
   atoms_of_.assign(2 * pairs() + 1, 0);
@@ -60,9 +67,12 @@ void DifferenceTheory::add_atom(const DifferenceAtom& atom) {
 }
 
 bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided) {
-  changes_made_ = 0;
+  changes_made_ = dropped_ = 0;
+  snapshots_.clear();
+  repeating_ = false;
   triggered_.clear();
   asserted_.clear();
+  begins_.clear();
   records_.clear();
   sums_.reset(ii, deadline);
   sums_asserted_ = 0;
@@ -78,8 +88,10 @@ bool DifferenceTheory::reset(Cycle ii, Cycle deadline, std::vector<int>& decided
       Entry& entry = matrix_[changes_.entry[i]];
       entry.time = entry.before = -1;
     }
+    assert(dropped_ == 0);  // one arc changes each pair once
     changes_made_ = 0;
     asserted_.clear();
+    begins_.clear();
   }
   std::vector<std::pair<std::size_t, Watched>> watched;  // by part of an entry
   arcs_.reserve(atoms_.size());
@@ -166,6 +178,7 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
     if (budget_ != nullptr && budget_->spent()) throw Budget::Spent{};
   }
   asserted_.push_back(arc);
+  begins_.push_back(changes_made_);
   const int n = static_cast<int>(nodes_);
   targets_.clear();
   const Entry* const from_head = &matrix_[index(arc.to, 0)];
@@ -180,10 +193,10 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
     if (!reachable(to_tail)) continue;
     const Cycle through = to_tail + arc.weight;
     if (through <= row[arc.to].distance) continue;
-    if (const std::size_t most = changes_made_ + targets_.size(); most > changes_.room())
-      make_room(std::max(most + most / 2, kRoom));
+    if (logged() + targets_.size() > changes_.room()) make_room(targets_.size());
     // Most of the time is spent here.
-    std::size_t change = changes_made_;
+    std::size_t change = logged();
+    const std::size_t dropped = dropped_;
     for (const Target& y : targets_) {
       Entry& entry = row[y.node];
       const Cycle path = through + y.distance;
@@ -192,10 +205,10 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
       changes_.entry[change] = static_cast<std::uint32_t>(&entry - matrix_.data());
       entry.distance = path;
       entry.time = time;
-      entry.before = static_cast<int>(change++);
+      entry.before = static_cast<int>(dropped + change++);
       if (path >= entry.trigger) decide(x, y.node, decided);
     }
-    changes_made_ = change;
+    changes_made_ = dropped + change;
   }
   assert(matrix_[index(arc.from, arc.to)].distance == arc.weight);
   assert(!seldom_.now() || is_closed());
@@ -203,10 +216,17 @@ bool DifferenceTheory::insert(const Arc& arc, std::vector<Decided>& decided) {
 }
 
 // Asked for before it is taken, as far as it is more; changes are named by an int.
-void DifferenceTheory::make_room(std::size_t changes) {
-  if (changes > static_cast<std::size_t>(std::numeric_limits<int>::max())) throw std::bad_alloc();
-  ask_for((changes - changes_.room()) * Changes::kBytes);
-  changes_.grow(changes);
+void DifferenceTheory::make_room(std::size_t more) {
+  if (changes_made_ + more > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw std::bad_alloc();
+  if (logged() + more > log_) cut_log();
+  const std::size_t need = logged() + more;
+  assert(need <= log_);
+  if (need <= changes_.room()) return;
+  const std::size_t room = std::min(std::max(need + need / 2, kRoom), log_);
+  ask_for((room - changes_.room()) * Changes::kBytes);
+  changes_.grow(room, log_);
+  TWILL_LOG("difference logic: room for ", room, " changes of ", pairs(), " pairs");
 }
 
 // The entry grew, to its trigger or beyond: what follows for the atoms along it and against it.
@@ -216,11 +236,11 @@ void DifferenceTheory::decide(int from, int to, std::vector<Decided>& decided) {
   Entry& entry = matrix_[at];
   const Cycle now = entry.distance;
   const auto report = [&](int variable, int sign, Cycle slack) {
-    if (values_[static_cast<std::size_t>(variable)] != 0) return;
+    if (repeating_ || values_[static_cast<std::size_t>(variable)] != 0) return;
     decided.push_back({sign * variable, static_cast<int>(records_.size())});
     records_.push_back({from, to, entry.time + 1, slack});
   };
-  Undecided open = undecided(at, changes_.was[static_cast<std::size_t>(entry.before)].distance);
+  Undecided open = undecided(at, was(entry.before).distance);
   for (; open.against != open.against_end && open.against->weight + now > 0; ++open.against)
     report(open.against->variable, -1, open.against->weight + now - 1);
   for (; open.implied != open.implied_end && open.implied->weight <= now; ++open.implied)
@@ -264,9 +284,11 @@ void DifferenceTheory::explain_path(int from, int to, int before, Cycle& slack,
   const Entry& entry = matrix_[index(from, to)];
   int time = entry.time;
   for (int change = entry.before; time >= before;) {
-    const Was& was = changes_.was[static_cast<std::size_t>(change)];
-    time = was.time;
-    change = was.before;
+    if (static_cast<std::size_t>(change) < dropped_)
+      return search_path(from, to, before, slack, variables);
+    const Was& one = was(change);
+    time = one.time;
+    change = one.before;
   }
   if (time < 0) return;  // a path of facts
   assert(static_cast<std::size_t>(time) < asserted_.size());
@@ -309,22 +331,24 @@ bool DifferenceTheory::is_closed() const {
 void DifferenceTheory::undo(const Mark& mark) {
   assert(mark.changes <= changes_made_ && mark.asserted <= asserted_.size() &&
          mark.records <= records_.size());
+  if (mark.changes < dropped_) return repeat_to(mark);
   while (!triggered_.empty() && triggered_.back().change >= mark.changes) {
     const Triggered& one = triggered_.back();
-    matrix_[changes_.entry[one.change]].trigger = one.trigger;
+    matrix_[changed_entry(one.change)].trigger = one.trigger;
     triggered_.pop_back();
   }
   while (changes_made_ > mark.changes) {
     const std::size_t change = --changes_made_;
-    const Was& was = changes_.was[change];
-    Entry& entry = matrix_[changes_.entry[change]];
-    entry.distance = was.distance;
-    entry.time = was.time;
-    entry.before = was.before;
+    const Was& one = was(static_cast<int>(change));
+    Entry& entry = matrix_[changed_entry(change)];
+    entry.distance = one.distance;
+    entry.time = one.time;
+    entry.before = one.before;
   }
   sums_.undo(mark.sums);
   sums_asserted_ = mark.sums;
   asserted_.resize(mark.asserted);
+  begins_.resize(mark.asserted);
   records_.resize(mark.records);
 }
 

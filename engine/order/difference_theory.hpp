@@ -4,6 +4,11 @@
 // Source: Cotton and Maler, "Fast and Flexible Difference Constraint Propagation for DPLL(T)", SAT
 // 2006, for the idea; the closure is dense here, because loops have tens of ops: one insertion
 // costs O(nodes^2) at worst and mostly far less, and every entry is exact.
+//
+// What it keeps to go back is bounded by the nodes alone (most_bytes()): once the log of changes is
+// full, its older half is dropped, and the matrix as it was there is kept instead. To go back
+// beyond the log is to take such a matrix and to insert again what came after it, which makes the
+// same changes with the same numbers (difference_history.cpp).
 #pragma once
 
 #include <cassert>
@@ -27,7 +32,13 @@ class DifferenceTheory {
   /// reported as refuted.
   /// `budget`, which must outlive it too, is asked before much memory is taken, and now and then:
   /// few conflicts come where there are many nodes. Where it is spent, Budget::Spent is thrown.
-  DifferenceTheory(int nodes, const std::vector<signed char>& values, Budget* budget = nullptr);
+  /// `log`: changes that are kept at most, 0 = as many as pay; at least four a pair of nodes.
+  DifferenceTheory(int nodes, const std::vector<signed char>& values, Budget* budget = nullptr,
+                   std::size_t log = 0);
+
+  /// The most that the closure and the way back take, whatever is asserted, in bytes; beside it are
+  /// only lists that have one item an atom, sum or assertion.
+  static std::size_t most_bytes(std::size_t nodes);
 
   void add_fact(const Difference& fact) { facts_.push_back(fact); }
   void add_atom(const DifferenceAtom& atom);
@@ -78,7 +89,14 @@ class DifferenceTheory {
   /// the origin it is the smallest value of a row.
   Cycle least(int from, int to) const { return matrix_[index(from, to)].distance; }
 
+  /// How often the log was cut, and how often it was too short to go back.
+  int cuts() const { return cuts_; }
+  int repeats() const { return repeats_; }
+
  private:
+  static constexpr Cycle kNoPath = -4'000'000'000'000'000'000;  // less than any sum of weights
+  static constexpr bool reachable(Cycle distance) { return distance > kNoPath / 2; }
+
   struct Arc {
     int from = 0, to = 0;
     Cycle weight = 0;
@@ -99,8 +117,7 @@ class DifferenceTheory {
     std::size_t change;  // the entry's change with which its trigger rose
     Cycle trigger;       // before it
   };
-  /// What every change has replaced, and in which entry: 20 bytes a change. In loops of 1,000 ops
-  /// there are 200 million of them, so they are moved without being there twice.
+  /// What every change has replaced, and in which entry: 20 bytes a change, never there twice.
   class Changes {
    public:
     Changes() = default;
@@ -108,14 +125,16 @@ class DifferenceTheory {
     Changes& operator=(const Changes&) = delete;
     ~Changes();
     std::size_t room() const { return room_; }
-    /// Room for so many. Throws std::bad_alloc.
-    void grow(std::size_t room);
+    /// Without the first `count` of `size`.
+    void drop(std::size_t count, std::size_t size);
+    /// Room for so many, and never for more than `most`. Throws std::bad_alloc.
+    void grow(std::size_t room, std::size_t most);
     static constexpr std::size_t kBytes = sizeof(Was) + sizeof(std::uint32_t);
     Was* was = nullptr;
     std::uint32_t* entry = nullptr;  // index in the matrix
 
    private:
-    std::size_t room_ = 0;
+    std::size_t room_ = 0, reserved_ = 0;
   };
   struct Record {
     int from, to, time;
@@ -125,6 +144,13 @@ class DifferenceTheory {
     Cycle weight;
     int variable;
   };
+  /// The matrix as it was when so much had been asserted.
+  struct Snapshot {
+    std::size_t changes = 0, asserted = 0;
+    std::vector<Entry> matrix;
+  };
+  static constexpr std::size_t kSnapshots = 6;
+  static std::size_t log_for(std::size_t nodes);
   struct Undecided {  // what is left of an entry's two parts of watched_
     const Watched *against, *against_end, *implied, *implied_end;
   };
@@ -135,7 +161,19 @@ class DifferenceTheory {
   void watch_atoms(const std::vector<std::pair<std::size_t, Watched>>& atoms);
   bool insert(const Arc& arc, std::vector<Decided>& decided);
   void decide(int from, int to, std::vector<Decided>& decided);
-  void make_room(std::size_t changes);
+  void make_room(std::size_t more);
+  std::size_t logged() const { return changes_made_ - dropped_; }
+  const Was& was(int change) const {
+    return changes_.was[static_cast<std::size_t>(change) - dropped_];
+  }
+  std::uint32_t changed_entry(std::size_t change) const {
+    return changes_.entry[change - dropped_];
+  }
+  // difference_history.cpp
+  void cut_log();
+  Snapshot matrix_at(std::size_t asserted) const;
+  void repeat_to(const Mark& mark);
+  void search_path(int from, int to, int before, Cycle& slack, std::vector<int>& variables) const;
   void ask_for(std::size_t bytes);
   std::size_t pairs() const { return nodes_ * nodes_; }
   // For asserts.
@@ -161,10 +199,17 @@ class DifferenceTheory {
   // and [atoms_of_[2 e + 1], atoms_of_[2 e + 2]).
   std::vector<Watched> watched_;
   std::vector<int> atoms_of_;
-  Changes changes_;
-  std::size_t changes_made_ = 0;
+  Changes changes_;               // the newest ones
+  std::size_t changes_made_ = 0;  // numbered from 0 on,
+  std::size_t dropped_ = 0;       // of which so many are in the log no more
+  std::size_t log_;               // and at most so many are
+  std::vector<Snapshot>
+      snapshots_;           // oldest first; once something is dropped, of facts alone first
+  bool repeating_ = false;  // what is inserted has been reported before
+  int cuts_ = 0, repeats_ = 0;
   std::vector<Triggered> triggered_;
   std::vector<Arc> asserted_;
+  std::vector<std::size_t> begins_;  // of the changes of each of them
   std::vector<Record> records_;
   std::vector<int> conflict_;
   struct Target {

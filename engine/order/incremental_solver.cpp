@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/order/cdcl.hpp"
+#include "engine/order/memory.hpp"
 #include "engine/order/order.hpp"
 #include "graph/bounds/automorphism.hpp"
 #include "graph/divide.hpp"
@@ -72,9 +73,23 @@ std::vector<Cycle> least_stages(const OrderSearcher& solver, const Differences& 
   return stages;
 }
 
+namespace {
+
+// A formula of many ops is counted first: where it does not fit, it is not begun.
+OrderRequest within_memory(const Search& search, OrderRequest request) {
+  if (fits_surely(search.problem, search.budget)) return request;
+  const FormulaCount count = count_formula(search.problem, request, search.choice, search.budget);
+  TWILL_LOG("memory of a formula: at most ", count.bytes() >> 20, " MiB, ", count.clauses,
+            " clauses, ", count.nodes, " nodes, ", count.atoms, " atoms");
+  if (!search.budget.room_for(count.bytes())) throw Budget::Spent{};
+  return request;
+}
+
+}  // namespace
+
 IncrementalSolver::IncrementalSolver(const Search& search, OrderRequest request)
     : search_(search),
-      request_(std::move(request)),
+      request_(within_memory(search, std::move(request))),
       solver_(searcher_of(search)),
       formula_(formula_into(*solver_, search.evidence != nullptr ? &groups_ : nullptr)),
       encoding_(formula_, search.problem, request_, search.choice),

@@ -2,11 +2,14 @@
 // within what was asked, the same with any number of threads.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
+#include "engine/budget.hpp"
 #include "graph/hidden_loop.hpp"
 #include "graph/verify.hpp"
+#include "tests/support/sanitized.hpp"
 #include "twill.hpp"
 
 namespace listed_test {
@@ -55,6 +58,31 @@ TEST_CASE("a schedule of more stages than asked for is no answer") {
   REQUIRE(stage_count(*any.schedule) > 1);
   const Solution one = hardly_searched(loop.problem, "order", "1");
   if (one.schedule) CHECK(stage_count(*one.schedule) == 1);
+}
+
+TEST_CASE("where formulas do not fit in memory, lists go on") {
+  if (test::kSanitized) return;  // what is freed is kept for a while there
+  const HiddenLoop loop = large_loop(160);
+  Options options;
+  options.memory_limit = resident_memory() + (40 << 20);
+  const auto is_right = [&](const Solution& solution) {
+    REQUIRE(solution.schedule);
+    CHECK(!verify(loop.problem, *solution.schedule));
+    CHECK(solution.schedule->length >= solution.length_lower_bound);
+    CHECK(solution.schedule->initiation_interval >= solution.ii_lower_bound);
+    CHECK(std::any_of(solution.options.begin(), solution.options.end(),
+                      [](const auto& option) { return option.first == "not begun for memory"; }));
+  };
+  // Without a limit of time they end by themselves.
+  const Solution ended = solve(loop.problem, options);
+  CHECK(ended.stop == Stop::memory_limit);
+  is_right(ended);
+  // With one they do not end before, however little they gain.
+  options.time_limit = ended.seconds + 2;
+  const Solution timed = solve(loop.problem, options);
+  CHECK(timed.stop == Stop::time_limit);
+  CHECK(timed.seconds > ended.seconds);
+  is_right(timed);
 }
 
 TEST_CASE("the same with any number of threads") {
