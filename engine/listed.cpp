@@ -78,18 +78,22 @@ void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64
 
 namespace {
 
-// Rounds with other seeds, each of which says whether it gained: in this share of the time that is
-// left, or where time has no limit until one did not.
+/// Is there time to go on in, and does the budget let it? (Without a limit of time whoever set one
+/// of memory wants to know when it is met: a round of 900 ops takes minutes.)
+bool goes_on(const Search& search) {
+  return search.budget.seconds_left() > 0 && list_can_answer(search) &&
+         search.budget.go_on_with_less();
+}
+
+/// Rounds with other seeds in this share of the time that is left.
 template <class Round>
 void rounds_by_list(const Search& search, double share, const Round& round) {
-  constexpr int kWithoutGain = 1;
   Budget& budget = search.budget;
-  const double begin = budget.elapsed(), left = budget.seconds_left();
+  const double end = budget.elapsed() + share * budget.seconds_left();
   Search other = search.with(search.problem, search.budget, search.report);
-  for (int without = 0; !budget.spent();) {
-    if (left > 0 ? budget.elapsed() - begin >= share * left : without >= kWithoutGain) return;
+  while (!budget.spent() && budget.elapsed() < end) {
     other.seed += kOtherSeed;
-    without = round(other) ? 0 : without + 1;
+    round(other);
     search.report.tell();
   }
 }
@@ -100,8 +104,7 @@ void go_on_by_list(const Search& search, Interval& interval) {
   const auto settled = [&] {
     return interval.none || (interval.best && interval.best->initiation_interval <= interval.low);
   };
-  if (settled() || !search.budget.go_on_with_less()) return;
-  if (!list_can_answer(search)) return;
+  if (settled() || !goes_on(search)) return;
   TWILL_LOG("no more memory for formulas: on by lists alone");
   rounds_by_list(search, 0.5, [&](const Search& other) {
     ListScheduleOptions options;
@@ -112,19 +115,16 @@ void go_on_by_list(const Search& search, Interval& interval) {
     std::optional<Schedule> next = options.from
                                        ? list_schedule(other.problem, interval.low, options)
                                        : by_list(other, interval.low);
-    if (!improve(other.problem, interval.best, std::move(next), other.stage_limit)) return false;
-    search.report.state().ii_high = interval.best->initiation_interval;
-    return true;
+    if (improve(other.problem, interval.best, std::move(next), other.stage_limit))
+      search.report.state().ii_high = interval.best->initiation_interval;
   });
 }
 
 void go_on_shortening(const Search& search, Schedule& best, Cycle low) {
-  if (best.length <= low || !search.budget.go_on_with_less() || !list_can_answer(search)) return;
+  if (best.length <= low || !goes_on(search)) return;
   rounds_by_list(search, 1, [&](const Search& other) {
-    const Cycle before = best.length;
     shorten_by_list(other, best, low, kShorter);
     search.report.state().length_high = best.length;
-    return best.length < before;
   });
 }
 

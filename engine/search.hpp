@@ -181,9 +181,9 @@ void shorten_listed(const Search& search, Schedule& best);
 /// `low` and none of more stages than the limit; `effort`: ListScheduleOptions. Precondition:
 /// list_can_answer().
 void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64_t effort);
-/// Where the memory limit has ended the search for I: the list scheduler alone goes on, with other
-/// seeds and near the best, for half of the time that is left (without a limit of time: as long as
-/// it gains). Nothing where something else has ended it, or nothing.
+/// Where the memory limit has ended the search for I and there is a limit of time: the list
+/// scheduler alone goes on, with other seeds and near the best, for half of the time that is left.
+/// Nothing where something else has ended it, or nothing.
 void go_on_by_list(const Search& search, Interval& interval);
 /// The same for the search for L, in all of the time that is left.
 void go_on_shortening(const Search& search, Schedule& best, Cycle low);

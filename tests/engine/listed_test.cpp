@@ -73,11 +73,11 @@ TEST_CASE("where formulas do not fit in memory, lists go on") {
     CHECK(std::any_of(solution.options.begin(), solution.options.end(),
                       [](const auto& option) { return option.first == "not begun for memory"; }));
   };
-  // Without a limit of time they end by themselves.
+  // Without a limit of time the search ends with the memory.
   const Solution ended = solve(loop.problem, options);
   CHECK(ended.stop == Stop::memory_limit);
   is_right(ended);
-  // With one they do not end before, however little they gain.
+  // With one the lists do not end before, however little they gain.
   options.time_limit = ended.seconds + 2;
   const Solution timed = solve(loop.problem, options);
   CHECK(timed.stop == Stop::time_limit);
