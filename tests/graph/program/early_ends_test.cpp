@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.hpp"
+#include "engine/include/twill_emit.hpp"
 #include "graph/program/judge.hpp"
 
 namespace early_ends_test {
