@@ -135,6 +135,7 @@ TritonLoop read_triton(std::string_view text, const std::string& source, const s
   loop.nest = options.nest;
   loop.sequence = options.sequence;
   loop.undo_rings = options.undo_rings;
+  loop.stored_factors = options.stored_factors;
   if (!options.profile.empty()) loop.profile = ttgir::parse_profile(options.profile, "profile");
   const bool file = is_json(machine);
   const std::string name = machine.empty() ? ttgir::machine_of_target(text, source, loop)

@@ -17,6 +17,7 @@
 #include "graph/io/json_text.hpp"
 #include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/sequence.hpp"
+#include "graph/ttgir/stored_factors.hpp"
 
 namespace twill::cli {
 namespace {
@@ -111,6 +112,19 @@ Written from_schedule(EmittedFlags flags) {
   return text_of(flags, emit_program(*given.made, flags.kernel));
 }
 
+/// Does its loop convert a left factor to registers that could be stored (--left-factors)?
+bool has_factors_to_store(const ProgramSource& source) {
+  return source.sequence.empty() && !source.modules.empty() && !source.modules.front()->undone &&
+         ttgir::with_stored_factors(source.modules.front()->module).has_value();
+}
+
+/// Is the first written, and the second not or with no smaller I?
+bool is_better(const EmittedKernel& one, const EmittedKernel& other) {
+  if (one.text.empty() || other.text.empty()) return !one.text.empty();
+  return one.result.made->program.initiation_interval <=
+         other.result.made->program.initiation_interval;
+}
+
 Written from_workload(const EmittedFlags& flags) {
   Interrupt interrupt;
   MakeFlags make;  // those of what is written
@@ -119,7 +133,18 @@ Written from_workload(const EmittedFlags& flags) {
       with_schedule<EmittedKernel>(flags.make, [&](const MakeFlags& one) -> EmittedKernel {
         make = one;
         source = source_to_write(make, flags.kernel.persistent);
-        return emit_kernel(source, flags.kernel, program_options(make), interrupt.token());
+        EmittedKernel kernel =
+            emit_kernel(source, flags.kernel, program_options(make), interrupt.token());
+        if (!make.work.ttgir.left_factors.empty() || !has_factors_to_store(source)) return kernel;
+        MakeFlags other = make;
+        other.work.ttgir.left_factors = "memory";
+        ProgramSource stored = source_to_write(other, flags.kernel.persistent);
+        EmittedKernel with_stored =
+            emit_kernel(stored, flags.kernel, program_options(other), interrupt.token());
+        if (!is_better(with_stored, kernel)) return kernel;
+        make = std::move(other);
+        source = std::move(stored);
+        return with_stored;
       });
   const bool quiet = flags.make.quiet;
   if (const int code = told(emitted.result, quiet); code != kDone) return code;

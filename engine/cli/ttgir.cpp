@@ -30,6 +30,12 @@ void TtgirFlags::add_to(CLI::App& app) {
       app.add_option("--trips", trips, "TTGIR: iterations of an inner loop of unknown count")
           ->capture_default_str()
           ->check(CLI::Range(1, 1'000'000)),
+      app.add_option(
+             "--left-factors", left_factors,
+             "TTGIR, Hopper: left factors that a loop converts to registers: as the module\n"
+             "has it, or stored to shared memory, where the product reads them (default:\n"
+             "registers; emit: what has the smaller I)")
+          ->check(CLI::IsMember({"registers", "memory"})),
       app.add_option("--profile", profile,
                      "TTGIR: file of measured cycles that replace the rules'")};
   app.add_flag("--list-loops", list_loops, "TTGIR: list the module's loops and stop");
@@ -95,6 +101,7 @@ TritonLoop load_module(const TtgirFlags& flags, const std::string& text, const s
   loop.nest = flags.nest;
   loop.sequence = flags.sequence;
   loop.undo_rings = flags.undo_rings;
+  loop.stored_factors = flags.left_factors == "memory";
   if (!flags.profile.empty())
     loop.profile = ttgir::parse_profile(read_file(flags.profile), flags.profile);
   const std::vector<int> factors = flags.factors();

@@ -20,10 +20,11 @@ struct TtgirFlags {
   Amount resident_registers = 24;
   std::int64_t chunk_columns = 32;
   std::int64_t trips = 16;
-  bool nest = false;        ///< of `twill nest`, no option: ttgir::LoopOptions::nest
-  bool sequence = false;    ///< of `twill emit`, no option: ttgir::LoopOptions::sequence
-  bool undo_rings = false;  ///< of `twill program` and the like: ttgir::LoopOptions::undo_rings
-  std::string profile;      ///< file
+  bool nest = false;         ///< of `twill nest`, no option: ttgir::LoopOptions::nest
+  bool sequence = false;     ///< of `twill emit`, no option: ttgir::LoopOptions::sequence
+  bool undo_rings = false;   ///< of `twill program` and the like: ttgir::LoopOptions::undo_rings
+  std::string left_factors;  ///< "", "registers", "memory": ttgir::LoopOptions::stored_factors
+  std::string profile;       ///< file
 
   void add_to(CLI::App& app);
   /// The sub-tilings to solve: one, or 1, 2 and 4 for "auto". Throws InputError.

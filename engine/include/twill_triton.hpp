@@ -36,6 +36,10 @@ struct TritonOptions {
   /// it stands, or as the loop that it was before (where the whole function can be had back): for
   /// program_source(), which says what is computed of the latter alone.
   bool undo_rings = false;
+  /// Left factors of Hopper's products that a loop converts to registers are stored to shared
+  /// memory instead, where the product reads them: for program_source(). (annotated() is of the
+  /// module as it was changed.)
+  bool stored_factors = false;
   std::string profile = {};  ///< text of a profile file, whose cycles replace rules; "" = none
 };
 

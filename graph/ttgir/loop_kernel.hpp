@@ -29,7 +29,8 @@ struct LoopOptions {
   std::int64_t trips = 16;          ///< of an inner loop whose count is not constant
   bool nest = false;                ///< the loop's one inner loop with its ops, not as one op
   bool sequence = false;            ///< one of several loops that make up the function together
-  bool undo_rings = false;  ///< copies into rings with tokens: undone where all of it can be
+  bool undo_rings = false;      ///< copies into rings with tokens: undone where all of it can be
+  bool stored_factors = false;  ///< with_stored_factors(), where there are some
   std::map<std::string, Measured> profile;  ///< by node, op name or kind
   LowerOptions lower = {};                  ///< its reading: inner loops cost what they would alone
 };

@@ -13,6 +13,7 @@
 #include "graph/ttgir/named_ops.hpp"
 #include "graph/ttgir/parser.hpp"
 #include "graph/ttgir/scheduled.hpp"
+#include "graph/ttgir/stored_factors.hpp"
 #include "graph/ttgir/undo.hpp"
 
 namespace twill::ttgir {
@@ -112,6 +113,9 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
                        {},
                        false,
                        {}};
+  if (loop_options.stored_factors)
+    if (const auto stored = with_stored_factors(result.module))
+      result.module = parse_module(*stored, source);
   LoopOptions as_read = loop_options;
   as_read.lower = options;
   std::string remark;

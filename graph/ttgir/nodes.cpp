@@ -6,6 +6,7 @@
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/index_ops.hpp"
+#include "graph/ttgir/stored_factors.hpp"
 #include "graph/ttgir/type.hpp"
 
 namespace twill::ttgir {
@@ -154,24 +155,9 @@ bool Builder::alias_of_load(const Operation& op) const {
          !replicated_[static_cast<std::size_t>(made)];
 }
 
-/// As the layout has them: "[8, 1]".
-std::string_view warps_of(std::string_view layout, const Module& module) {
-  return layout_field(resolve_alias(layout, module), "warpsPerCTA");
-}
-
-/// Views by name, and layout changes that move nothing: an accumulator's fragments are the
-/// fragments of a product's left operand, where the same warps have the same rows of both and all
-/// of their columns.
+/// Views by name, and layout changes that move nothing.
 bool Builder::is_view(const Operation& op) const {
-  if (class_of(op) == OpClass::view) return true;
-  if (op.name != "ttg.convert_layout" || op.operands.empty() || op.results.empty()) return false;
-  const Type* to = m_.type_of(op.results[0]);
-  const Type* from = m_.type_of(op.operands[0]);
-  return to != nullptr && from != nullptr && to->encoding.starts_with("#ttg.dot_op<") &&
-         layout_field(to->encoding, "opIdx") == "0" &&
-         from->encoding.starts_with("#ttg.nvidia_mma") &&
-         warps_of(from->encoding, m_) == warps_of(layout_field(to->encoding, "parent"), m_) &&
-         warps_of(from->encoding, m_).ends_with(", 1]");
+  return class_of(op) == OpClass::view || is_left_fragment(m_, op);
 }
 
 bool Builder::is_fresh_writer(int index) const {
