@@ -153,10 +153,7 @@ TEST_CASE("a factor in registers is with all warps that have a part of its rows 
   CHECK(g.op("dst_31").registers == 16);
   CHECK(g.op("dq_34").registers == 32);
   CHECK(g.op("dq_34").kind == "local_alloc");
-  const auto bytes = [&](const std::string& id) {
-    return g.op(id).traffic.front().amount;  // of SMEM, the first channel
-  };
-  CHECK(bytes("dq_34") == Fraction{3 * 64 * 128 * 2, 1});
+  CHECK(g.op("dq_34").cycles == 3 * 64 * 128 * 2 / 128);  // bytes, at 128 a cycle
   // P and dS, whose warps have whole rows, are fragments as they are.
   CHECK(g.kernel.ops[g.at("dv_23")].alias_of == g.at("dv_22"));
   CHECK(g.op("dv_23").registers == 0);
@@ -165,7 +162,7 @@ TEST_CASE("a factor in registers is with all warps that have a part of its rows 
   const Graph ampere("ampere-gemm-pointers");
   for (const char* id : {"acc_38", "acc_39"}) {
     CHECK(ampere.op(id).registers == 32);
-    CHECK(ampere.op(id).traffic.front().amount == Fraction{2 * 128 * 32 * 2, 1});
+    CHECK(ampere.op(id).cycles == 2 * 128 * 32 * 2 / 128);
   }
 }
 
