@@ -142,6 +142,13 @@ Written from_workload(const EmittedFlags& flags) {
         EmittedKernel with_stored =
             emit_kernel(stored, flags.kernel, program_options(other), interrupt.token());
         if (!is_better(with_stored, kernel)) return kernel;
+        with_stored.result.remarks.push_back(
+            "left factors that the loop converts are stored to shared memory (--left-factors "
+            "memory)" +
+            (kernel.text.empty()
+                 ? std::string()
+                 : "; in registers I = " +
+                       std::to_string(kernel.result.made->program.initiation_interval)));
         make = std::move(other);
         source = std::move(stored);
         return with_stored;

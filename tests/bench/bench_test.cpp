@@ -466,15 +466,15 @@ TEST_CASE("modules: a peer that contradicts, or whose schedule is refused") {
                  (std::string(folder / "") + ":/usr/bin:/bin").c_str());
   };
   const std::string end =
-      "echo '{\"cpu\": 1, \"ii\": [577, 0], \"length\": [0, 0], \"end\": true}'";
+      "echo '{\"cpu\": 1, \"ii\": [641, 0], \"length\": [0, 0], \"end\": true}'";
   const Run agrees = with("echo '{\"within\": 9000}'; " + end);
   CHECK_MESSAGE(agrees.code == 0, agrees.err);
-  CHECK(contains(agrees.out, "577.."));
+  CHECK(contains(agrees.out, "641.."));
   const Run above = with(
-      "echo '{\"within\": 9000}'; echo '{\"cpu\": 1, \"ii\": [578, 0], "
+      "echo '{\"within\": 9000}'; echo '{\"cpu\": 1, \"ii\": [642, 0], "
       "\"length\": [0, 0], \"end\": true}'");
   CHECK(above.code == 4);
-  CHECK(contains(above.err, "cp-sat says I >= 578, twill has I = 577"));
+  CHECK(contains(above.err, "cp-sat says I >= 642, twill has I = 641"));
   const Run refused = with(
       "echo '{\"within\": 9000}'; echo '{\"cpu\": 1, \"ii\": [512, 512], "
       "\"length\": [0, 9], \"ops\": [], \"end\": true}'");

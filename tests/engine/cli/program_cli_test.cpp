@@ -62,6 +62,22 @@ TEST_CASE("an op of a module that nobody knows is named before a program or a ke
   CHECK_FALSE(contains(run_twill("run " + (folder / "odd.ttgir") + " --quiet").err, "unknown op"));
 }
 
+TEST_CASE("emit: a left factor that is stored to shared memory is said, and can be kept") {
+  const std::string emit =
+      "emit " TWILL_TEST_DATA
+      "/../../graph/kernels/triton/hopper-attention-backward.ttgir --conflict-limit 5000";
+  const std::string stored = "gl.allocate_shared_memory(gl.float16, [128, 64]";
+  const Run either = run_twill(emit);
+  CHECK(either.code == 0);
+  CHECK(contains(either.err, "(--left-factors memory); in registers I = 33"));
+  CHECK(contains(either.out, stored));
+  const Run kept = run_twill(emit + " --left-factors registers");
+  CHECK(kept.code == 0);
+  CHECK_FALSE(contains(kept.err, "--left-factors"));
+  CHECK_FALSE(contains(kept.out, stored));
+  CHECK(run_twill(emit + " --left-factors shared").code == 2);
+}
+
 TEST_CASE("emit: that a kernel of sub-tiles is faster is said, with the option for it") {
   const std::string module =
       " " TWILL_TEST_DATA "/../../graph/kernels/triton/hopper-attention-forward.ttgir";
