@@ -36,7 +36,7 @@ std::size_t DifferenceTheory::most_bytes(std::size_t nodes) {
          (kSnapshots + 1) * pairs * sizeof(Entry);
 }
 
-void DifferenceTheory::Changes::drop(std::size_t count, std::size_t size) {
+void DifferenceTheory::Changes::drop(std::size_t count, std::size_t size) const {
   assert(count <= size && size <= room_);
   std::memmove(was, was + count, (size - count) * sizeof *was);
   std::memmove(entry, entry + count, (size - count) * sizeof *entry);

@@ -126,7 +126,7 @@ class DifferenceTheory {
     ~Changes();
     std::size_t room() const { return room_; }
     /// Without the first `count` of `size`.
-    void drop(std::size_t count, std::size_t size);
+    void drop(std::size_t count, std::size_t size) const;
     /// Room for so many, and never for more than `most`. Throws std::bad_alloc.
     void grow(std::size_t room, std::size_t most);
     static constexpr std::size_t kBytes = sizeof(Was) + sizeof(std::uint32_t);

@@ -11,7 +11,7 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr std::size_t kMostNumbers = 1'000;  // of a loop; others are no ops
+constexpr std::size_t kMostCarried = 1'000;  // of a loop; others are no ops
 
 class Finder {
  public:
@@ -27,7 +27,7 @@ class Finder {
     if (ops.empty() || m_.op(ops.back()).name != "scf.yield") return found;
     const auto& next = m_.op(ops.back()).operands;
     const auto& variables = m_.block(body_).arguments;
-    if (next.size() > kMostNumbers) return found;
+    if (next.size() > kMostCarried) return found;
     for (std::size_t k = 0; k < next.size() && k + 1 < variables.size(); ++k) {
       const int last = m_.value(next[k]).op;
       if (!is_number(next[k]) || last == kNone || m_.op(last).block != body_ ||
