@@ -118,7 +118,7 @@ bool has_factors_to_store(const ProgramSource& source) {
          ttgir::with_stored_factors(source.modules.front()->module).has_value();
 }
 
-/// Is the first written, and the second not or with no smaller I?
+/// Is `one` to be taken: it has a text, and the other has none, or no smaller I.
 bool is_better(const EmittedKernel& one, const EmittedKernel& other) {
   if (one.text.empty() || other.text.empty()) return !one.text.empty();
   return one.result.made->program.initiation_interval <=

@@ -10,6 +10,7 @@
 #include "graph/emit/warp_product.hpp"
 #include "graph/index.hpp"
 #include "graph/program/judge.hpp"
+#include "graph/program/pending_event.hpp"
 
 namespace twill::emit {
 namespace {
@@ -186,7 +187,7 @@ class Legalizer {
         p.events[at(e)].bytes = 0;
         for (std::size_t w = 0; w < p.waits.size(); ++w)
           if (p.waits[w].event == e && p.ops[at(p.waits[w].before)].slot == p.ops[at(v)].slot)
-            p.waits[w].event = pending_event(v);
+            p.waits[w].event = program::pending_event(p, v);
       }
     }
     drop_unused_events();
@@ -509,23 +510,11 @@ class Legalizer {
       wait.storage = was.storage;
       p.waits.erase(p.waits.begin() + place.wait);
     } else {
-      wait.event = pending_event(moved(product));
+      wait.event = program::pending_event(p, moved(product));
     }
     p.waits.push_back(wait);
     std::stable_sort(p.waits.begin(), p.waits.end(),
                      [](const Wait& a, const Wait& b) { return a.before < b.before; });
-  }
-
-  int pending_event(int product) {
-    Program& p = legal_.program;
-    for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
-      if (p.events[at(e)].pending && p.events[at(e)].op == product) return e;
-    Event event;
-    event.op = product;
-    event.pending = true;
-    event.consumed = true;
-    p.events.push_back(event);
-    return static_cast<int>(p.events.size()) - 1;
   }
 
   // ---- phases

@@ -5,6 +5,7 @@
 #include "graph/index.hpp"
 #include "graph/program/judge.hpp"
 #include "graph/program/links.hpp"
+#include "graph/program/pending_event.hpp"
 
 namespace twill::program {
 namespace {
@@ -30,17 +31,6 @@ Next next_in_queue(const Program& p, int op) {
   for (int v = 0; v < op; ++v)
     if (alike(v)) return {v, 1};
   return {};
-}
-
-int pending_event(Program& p, int op) {
-  for (int e = 0; e < static_cast<int>(p.events.size()); ++e)
-    if (p.events[at(e)].pending && p.events[at(e)].op == op) return e;
-  Event event;
-  event.op = op;
-  event.pending = true;
-  event.consumed = true;
-  p.events.push_back(event);
-  return static_cast<int>(p.events.size()) - 1;
 }
 
 }  // namespace
