@@ -158,6 +158,7 @@ class KernelReader {
     for (const KernelEdge& e : kernel_.edges)
       if (kernel_.ops[e.to].alias_of == e.from) ++edges[e.to];
     viewed_.assign(ops.size(), false);
+    std::vector<bool> ends(ops.size(), false);  // known to: each is gone to once
     for (std::size_t view = 0; view < ops.size(); ++view) {
       if (!kernel_.ops[view].alias_of) continue;
       const JsonValue place = ops[view].at("alias_of");
@@ -167,10 +168,11 @@ class KernelReader {
         place.fail("must be the source of exactly one edge to the view, found " +
                    std::to_string(edges[view]));
       std::size_t root = source;
-      for (std::size_t steps = 0; kernel_.ops[root].alias_of; ++steps) {
+      for (std::size_t steps = 0; kernel_.ops[root].alias_of && !ends[root]; ++steps) {
         if (steps == kernel_.ops.size()) place.fail("views must not alias each other in a cycle");
         root = *kernel_.ops[root].alias_of;
       }
+      for (std::size_t v = view; v != root; v = *kernel_.ops[v].alias_of) ends[v] = true;
     }
   }
 

@@ -13,6 +13,7 @@
 #include "graph/verify.hpp"
 #include "tests/support/brute_force.hpp"
 #include "tests/support/random_loop.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/wild_loop.hpp"
 
 namespace list_justify_test {
@@ -38,7 +39,7 @@ Problem hidden(int ops, int filled, std::uint64_t seed) {
 
 TEST_CASE("small loops: never better than the best of all, often as good") {
   int found = 0, best = 0, compared = 0, shortest = 0;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < 1500 / test::kShare; ++seed) {
     CAPTURE(seed);
     LoopKnobs knobs;
     knobs.max_ops = 4;
@@ -62,14 +63,14 @@ TEST_CASE("small loops: never better than the best of all, often as good") {
   }
   MESSAGE(found << " found, " << compared << " compared, " << best << " of least I, " << shortest
                 << " of these of least L");
-  CHECK(found > 700);
+  CHECK(found > 700 / test::kShare);
   CHECK(best > compared * 7 / 10);
   CHECK(shortest > best * 7 / 10);
 }
 
 TEST_CASE("wild loops: accepted, or none") {
   int found = 0;
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 2000 / test::kShare; ++seed) {
     CAPTURE(seed);
     const WildCase wild = wild_case(seed);
     if (!some_interval(wild.problem)) continue;
@@ -83,11 +84,12 @@ TEST_CASE("wild loops: accepted, or none") {
     CHECK_MESSAGE(!violation, violation->text);
     CHECK(listed->initiation_interval >= low);
   }
-  CHECK(found > 200);
+  CHECK(found > 200 / test::kShare);
 }
 
 // The list scheduler has I at the bound of the first, too, and L more than a half above it.
 TEST_CASE("hidden loops of 200 ops: at both bounds, or near; the same each time") {
+  if (test::kSanitized) return;  // half of the file's time, and the code of the loops above
   ListScheduleOptions options;
   options.effort = 1'000;
   for (const int filled : {20, 60}) {
