@@ -125,34 +125,68 @@ bool is_better(const EmittedKernel& one, const EmittedKernel& other) {
          other.result.made->program.initiation_interval;
 }
 
+/// What is written, with the flags and the source that it is of.
+struct FromWorkload {
+  MakeFlags make;
+  ProgramSource source;
+  EmittedKernel kernel;
+};
+
+const ProgramResult& result_of(const FromWorkload& made) {
+  return made.kernel.result;
+}
+
+FromWorkload kernel_of(const MakeFlags& make, const KernelOptions& kernel, std::stop_token stop) {
+  FromWorkload one;
+  one.make = make;
+  one.source = source_to_write(one.make, kernel.persistent);
+  one.kernel = emit_kernel(one.source, kernel, program_options(one.make), std::move(stop));
+  return one;
+}
+
+/// Left factors as the module has them and, where it has any that could be stored and nothing was
+/// said of them, stored (--left-factors): the better one.
+FromWorkload with_better_factors(const MakeFlags& make, const KernelOptions& kernel,
+                                 const std::stop_token& stop) {
+  const bool open = make.work.ttgir.left_factors.empty();
+  MakeFlags other = make;
+  other.work.ttgir.left_factors = "memory";
+  const std::string stored =
+      "left factors that the loop converts are stored to shared memory (--left-factors memory)";
+  std::optional<FromWorkload> first;
+  try {
+    first = kernel_of(make, kernel, stop);
+  } catch (const InputError& error) {
+    if (!open || error.place() != "/layouts") throw;
+    try {
+      FromWorkload second = kernel_of(other, kernel, stop);
+      second.kernel.result.remarks.push_back(stored + "; in registers no layout holds the loop");
+      return second;
+    } catch (const InputError&) {
+      throw error;  // (of what was asked for)
+    }
+  }
+  if (!open || !has_factors_to_store(first->source)) return std::move(*first);
+  FromWorkload second = kernel_of(other, kernel, stop);
+  if (!is_better(second.kernel, first->kernel)) return std::move(*first);
+  const ProgramResult& before = first->kernel.result;
+  const std::string in_registers =
+      !first->kernel.text.empty()
+          ? "I = " + std::to_string(before.made->program.initiation_interval)
+      : before.status == Status::infeasible ? "it has no schedule (proved)"
+                                            : "no kernel is written (" + before.why + ")";
+  second.kernel.result.remarks.push_back(stored + "; in registers " + in_registers);
+  return second;
+}
+
 Written from_workload(const EmittedFlags& flags) {
   Interrupt interrupt;
-  MakeFlags make;  // those of what is written
-  ProgramSource source;
-  EmittedKernel emitted =
-      with_schedule<EmittedKernel>(flags.make, [&](const MakeFlags& one) -> EmittedKernel {
-        make = one;
-        source = source_to_write(make, flags.kernel.persistent);
-        EmittedKernel kernel =
-            emit_kernel(source, flags.kernel, program_options(make), interrupt.token());
-        if (!make.work.ttgir.left_factors.empty() || !has_factors_to_store(source)) return kernel;
-        MakeFlags other = make;
-        other.work.ttgir.left_factors = "memory";
-        ProgramSource stored = source_to_write(other, flags.kernel.persistent);
-        EmittedKernel with_stored =
-            emit_kernel(stored, flags.kernel, program_options(other), interrupt.token());
-        if (!is_better(with_stored, kernel)) return kernel;
-        with_stored.result.remarks.push_back(
-            "left factors that the loop converts are stored to shared memory (--left-factors "
-            "memory)" +
-            (kernel.text.empty()
-                 ? std::string()
-                 : "; in registers I = " +
-                       std::to_string(kernel.result.made->program.initiation_interval)));
-        make = std::move(other);
-        source = std::move(stored);
-        return with_stored;
-      });
+  FromWorkload written = with_schedule<FromWorkload>(flags.make, [&](const MakeFlags& one) {
+    return with_better_factors(one, flags.kernel, interrupt.token());
+  });
+  const MakeFlags& make = written.make;
+  const ProgramSource& source = written.source;
+  EmittedKernel& emitted = written.kernel;
   const bool quiet = flags.make.quiet;
   if (const int code = told(emitted.result, quiet); code != kDone) return code;
   if (emitted.result.missing == Missing::text) refuse_kernel(flags, emitted.result.why);

@@ -11,6 +11,7 @@
 #include "graph/program/contended_time.hpp"
 #include "graph/program/derive.hpp"
 #include "graph/program/judge.hpp"
+#include "graph/ttgir/stored_factors.hpp"
 
 namespace twill::cli {
 namespace {
@@ -53,6 +54,12 @@ std::vector<std::string> offers(const WorkloadFlags& flags, const Workload& work
       tries.emplace_back("--subtile " + factor, flags);
       tries.back().second.ttgir.subtile = factor;
     }
+  if (const ttgir::LoweredModule* module = work.module(0);
+      module != nullptr && flags.ttgir.left_factors.empty() &&
+      ttgir::with_stored_factors(module->module)) {
+    tries.emplace_back("--left-factors memory", flags);
+    tries.back().second.ttgir.left_factors = "memory";
+  }
   std::vector<std::string> found;
   for (const auto& [name, other] : tries) {
     Options quick = options;

@@ -22,10 +22,6 @@ inline const ProgramResult& result_of(const ProgramResult& made) {
   return made;
 }
 
-inline const ProgramResult& result_of(const EmittedKernel& made) {
-  return made.result;
-}
-
 /// Is there no schedule, as is proved, or no text because of what the slots hold? Anything else
 /// that is missing is missing in every way.
 inline bool asks_for_another(const ProgramResult& result) {

@@ -61,17 +61,21 @@ std::vector<int> TtgirFlags::factors() const {
 namespace {
 
 using LowerAs = std::function<std::shared_ptr<const ttgir::LoweredModule>(
-    int subtile, const LowerOptions&, std::string* table)>;
+    const ttgir::LoopOptions&, const LowerOptions&, std::string* table)>;
 
 /// Where no layout holds the loop, the refusal says with which other options one does.
 [[noreturn]] void throw_with_what_fits(const InputError& error, const LowerAs& lower_as,
+                                       const ttgir::LoopOptions& loop,
                                        const LowerOptions& options) {
   if (error.place() != "/layouts") throw error;
   LowerOptions registers = options;
   registers.choose_registers = true;
-  const auto fits = [&](int subtile, const LowerOptions& as) {
+  const auto fits = [&](int subtile, bool stored, const LowerOptions& as) {
+    ttgir::LoopOptions other = loop;
+    other.subtile = subtile;
+    other.stored_factors = stored;
     try {
-      lower_as(subtile, as, nullptr);
+      lower_as(other, as, nullptr);
       return true;
     } catch (const InputError&) {
       return false;
@@ -79,9 +83,11 @@ using LowerAs = std::function<std::shared_ptr<const ttgir::LoweredModule>(
   };
   std::string what;
   const auto say = [&](const std::string& with) { what += (what.empty() ? "" : ", ") + with; };
-  if (!options.choose_registers && fits(1, registers)) say("--registers auto");
+  const bool stored = loop.stored_factors;
+  if (!options.choose_registers && fits(1, stored, registers)) say("--registers auto");
+  if (!stored && fits(1, true, options)) say("--left-factors memory");
   for (const int factor : {2, 4})
-    if (fits(factor, options)) say("--subtile M=" + std::to_string(factor));
+    if (fits(factor, stored, options)) say("--subtile M=" + std::to_string(factor));
   throw InputError(error.file(), error.place(), error.value(),
                    error.rule() + (what.empty() ? "; nor with --registers auto or --subtile"
                                                 : "; one can with: " + what));
@@ -108,22 +114,22 @@ TritonLoop load_module(const TtgirFlags& flags, const std::string& text, const s
   std::vector<std::shared_ptr<const ttgir::LoweredModule>> modules;
   std::vector<std::string> left_out;
   std::optional<InputError> refusal;
-  const auto lower_as = [&](int subtile, const LowerOptions& as, std::string* table) {
-    ttgir::LoopOptions split = loop;
-    split.subtile = subtile;
+  const auto lower_as = [&](const ttgir::LoopOptions& one, const LowerOptions& as,
+                            std::string* table) {
     return std::make_shared<const ttgir::LoweredModule>(
-        ttgir::lower_module(text, source, machine_text, machine_source, split, as, table));
+        ttgir::lower_module(text, source, machine_text, machine_source, one, as, table));
   };
   std::string known;  // of the first sub-tiling that a layout holds, else of the first
   for (const int factor : factors) {
     std::string table;
+    loop.subtile = factor;
     try {
-      modules.push_back(lower_as(factor, options, costs != nullptr ? &table : nullptr));
+      modules.push_back(lower_as(loop, options, costs != nullptr ? &table : nullptr));
       if (modules.size() == 1) known = table;
     } catch (const InputError& error) {
       if (known.empty()) known = table;
       if (costs != nullptr) *costs = known;
-      if (factors.size() == 1) throw_with_what_fits(error, lower_as, options);
+      if (factors.size() == 1) throw_with_what_fits(error, lower_as, loop, options);
       left_out.push_back("M=" + std::to_string(factor) + " is left out: " + error.what());
       if (!refusal) refusal = error;
     }

@@ -76,6 +76,22 @@ TEST_CASE("emit: a left factor that is stored to shared memory is said, and can 
   CHECK_FALSE(contains(kept.err, "--left-factors"));
   CHECK_FALSE(contains(kept.out, stored));
   CHECK(run_twill(emit + " --left-factors shared").code == 2);
+
+  // On 1 x 8 warps each warp has the whole of dQ's left factor.
+  std::string text =
+      bytes(TWILL_TEST_DATA "/../../graph/kernels/triton/hopper-attention-backward.ttgir");
+  const std::string warps = "warpsPerCTA = [4, 2]";
+  REQUIRE(text.find(warps) != std::string::npos);
+  text.replace(text.find(warps), warps.size(), "warpsPerCTA = [1, 8]");
+  const Folder folder;
+  const std::string whole = folder / "whole.ttgir";
+  put(whole, text);
+  CHECK(contains(run_twill("emit " + whole + " --conflict-limit 5000").err,
+                 "(--left-factors memory); in registers it has no schedule (proved)"));
+  CHECK(contains(run_twill("solve " + whole + " --conflict-limit 5000").err,
+                 "twill: with --left-factors memory: I = 32"));
+  CHECK(contains(run_twill("solve " + whole + " --resident-registers 125").err,
+                 "one can with: --left-factors memory"));
 }
 
 TEST_CASE("emit: that a kernel of sub-tiles is faster is said, with the option for it") {
