@@ -164,27 +164,9 @@ class KernelSearch {
     if (!result_.result.made) return std::move(result_);
     first_ = *result_.result.made;
     emitted_ = text_of(first_, kernel_);
-    if (const auto* no = std::get_if<program::Refusal>(&emitted_))
-      first_refusal_ = printable(no->rule) + ": " + printable(no->text);
-    if (first_.module_meaning && kernel_.to != "cuda" && kernel_.to != "tilelang" &&
-        !in_tensor_memory())
-      try_for_module();
-    try_together();
-    try_for_room();
-    for (const Amount out : {Amount{0}, tiles_out()}) {
-      if (!refused_for_room(emitted_)) break;
-      ProgramOptions way = options_;
-      way.kept_back = kBarrierRoom + out;
-      try_way(way);
-    }
-    try_for_limits();
-    // (More of them than any slot has otherwise: the last thing to try.)
-    if (const auto* no = std::get_if<program::Refusal>(&emitted_);
-        no != nullptr && no->rule == emit::kOlderCopies && first_.module_meaning) {
-      old_ = true;
-      emitted_ = text_of(first_, kernel_, scarce_ = false, old_);
-      result_.result.made = first_;
-    }
+    const auto* first = std::get_if<program::Refusal>(&emitted_);
+    if (first != nullptr) first_refusal_ = printable(first->rule) + ": " + printable(first->text);
+    if (first == nullptr || !first->of_loop) try_others();
     if (for_trips_ >= 0 && !is_refused(emitted_)) {
       kernel_.for_trips = for_trips_;
       emitted_ = text_of(*result_.result.made, kernel_, scarce_, old_);
@@ -205,6 +187,29 @@ class KernelSearch {
   }
 
  private:
+  /// Other schedules, where the first one's text is refused or short of registers.
+  void try_others() {
+    if (first_.module_meaning && kernel_.to != "cuda" && kernel_.to != "tilelang" &&
+        !in_tensor_memory())
+      try_for_module();
+    try_together();
+    try_for_room();
+    for (const Amount out : {Amount{0}, tiles_out()}) {
+      if (!refused_for_room(emitted_)) break;
+      ProgramOptions way = options_;
+      way.kept_back = kBarrierRoom + out;
+      try_way(way);
+    }
+    try_for_limits();
+    // (More of them than any slot has otherwise: the last thing to try.)
+    if (const auto* no = std::get_if<program::Refusal>(&emitted_);
+        no != nullptr && no->rule == emit::kOlderCopies && first_.module_meaning) {
+      old_ = true;
+      emitted_ = text_of(first_, kernel_, scarce_ = false, old_);
+      result_.result.made = first_;
+    }
+  }
+
   /// Bytes of the matrices that are stored, for whose way out the problem has no room.
   Amount tiles_out() const {
     Amount all = 0;
@@ -243,7 +248,12 @@ class KernelSearch {
       if (!way.search.handover && !is_refused(as_asked)) break;
       try_way(way);
     }
-    if (is_refused(emitted_)) emitted_ = as_asked;
+    const Cycle asked = first_.program.initiation_interval;
+    const bool slower =
+        !is_refused(as_asked) && result_.result.made->program.initiation_interval > asked;
+    if (!is_refused(emitted_) && !slower) return;
+    emitted_ = as_asked;
+    result_.result.made = first_;
   }
 
   /// ptxas spills where a slot has fewer registers than its text needs, or ends products early

@@ -1,5 +1,5 @@
 // Integers of 32 bits, as Triton computes with them: modulo 2 to the power of 32, division towards
-// 0, shifts to the right with the sign.
+// 0, shifts to the right with the sign. Those of 8 bits are computed in 32, whose lowest are kept.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -67,7 +67,10 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
     case Function::shift_right: return with(">>");
     case Function::shift_right_logical: {
       if (in[0].type.empty()) refuse("shifts a number");
-      if (narrow) refuse("shifts integers of 8 bits without a sign");
+      if (narrow) {  // (what 32 bits have of them, without the copies of the sign)
+        text[0] = "(" + text[0] + " & 255)";
+        return with(">>");
+      }
       // (Without sign, then with one again.)
       const std::string by =
           in[1].type.empty() ? text[1] : text[1] + ".to(gl.uint32, bitcast=True)";
@@ -75,6 +78,9 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
           "(" + text[0] + ".to(gl.uint32, bitcast=True) >> " + by + ").to(gl.int32, bitcast=True)",
           layout, value.type};
     }
+    case Function::mul_high:
+      if (narrow) refuse("is the upper half of integers of 8 bits");
+      return {"gl.umulhi(" + text[0] + ", " + text[1] + ")", layout, value.type};
     default: break;
   }
   refuse("computes " + std::string(name_of(value.function)));

@@ -577,6 +577,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     case Function::int_mul:
     case Function::int_div:
     case Function::int_rem:
+    case Function::mul_high:
     case Function::bit_and:
     case Function::bit_or:
     case Function::bit_xor:

@@ -49,7 +49,10 @@ class Planner {
                      "which is written as it is"};
     if (plan_.persistent && !options_.as_triton)
       return Refusal{"target", "programs that do several tiles are written as Gluon or ttgir-ws"};
-    if (auto no = no_text_for(plan_, options_)) return *no;
+    if (auto no = no_text_for(plan_, options_)) {
+      no->of_loop = true;
+      return *no;
+    }
     if (plan_.tiles() && plan_.by_elements())
       return Refusal{"op", "tiles by pointers in a loop over tiles: not emitted yet"};
     if (plan_.user != nullptr && plan_.user->unrolled > 1 && plan_.branches_on_trips())

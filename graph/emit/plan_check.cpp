@@ -29,8 +29,7 @@ class Checker {
         if (auto no = of_function(v)) return no;
       const Value& value = m_.values[at(v)];
       const bool integers = meaning::is_of_integers(value.function);
-      if ((integers && (!triton_ || (value.type != "i32" && !keeps_low_bits(value)) ||
-                        value.function == Function::mul_high)) ||
+      if ((integers && (!triton_ || (value.type != "i32" && !keeps_low_bits(value)))) ||
           (meaning::is_comparison(value.function) && !triton_) ||
           meaning::finds_place(value.function) ||
           (meaning::gives_place(value.function) && !triton_) || value.function == Function::scaled)
@@ -76,10 +75,8 @@ class Checker {
  private:
   /// Integers of 8 bits that are the lowest bits of what is computed in 32.
   static bool keeps_low_bits(const Value& value) {
-    return value.type == "i8" &&
-           (value.function == Function::int_add || value.function == Function::int_sub ||
-            value.function == Function::int_mul || value.function == Function::bit_and ||
-            value.function == Function::bit_or || value.function == Function::bit_xor);
+    return value.type == "i8" && value.function != Function::int_div &&
+           value.function != Function::int_rem && value.function != Function::mul_high;
   }
 
   /// Of a value of a user's function.

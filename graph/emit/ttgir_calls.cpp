@@ -339,6 +339,9 @@ bool Builder::value_call(const std::string& name, const Expr& call, Thing& made)
   else if (name == "gl.fma") {
     const Thing a = needed(call, 0, ""), b = needed(call, 1, ""), c = needed(call, 2, "");
     made = elementwise("math.fma", {a, b, c});
+  } else if (name == "gl.umulhi") {
+    const Thing a = needed(call, 0, ""), b = needed(call, 1, "");
+    made = elementwise("tt.mulhiui", {a, b});
   } else if (name == "gl.cast") {
     if (needed(call, 1, "").text != "i64") no_text("a cast to another type than i64");
     made = wide(needed(call, 0, ""));

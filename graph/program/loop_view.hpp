@@ -23,6 +23,7 @@ struct Refusal {
   bool proved = false;   ///< the schedule has no placement of the class (placement.hpp)
   // Of a kernel's text:
   bool needs_shared = false;  ///< with more shared memory left by the schedule there may be one
+  bool of_loop = false;       ///< of what the loop does: no schedule has one
 };
 
 /// A use of the result of `from`, directly or through zero-cycle ops (allocations, views).

@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored") for machine in BOTH] + ["half-sums-hopper"]
+                                                 "bytes-stored", "nibbles-mixed") for machine in BOTH] + ["half-sums-hopper"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
@@ -35,6 +35,7 @@ IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
 IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
                 for name in ("behind-in-two", "stats-updated", "numbers-stored", "numbers-where", "every-third", "numbers-kept")})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
+IMPLIED["nibbles-mixed-hopper"] = 8  # (those of the text for 8 steps)
 off = around.off
 
 
@@ -398,6 +399,27 @@ class BytesStored:
         yield same(self.z, lowest(self.x.astype(np.int64).sum(axis=0)))
 
 
+class NibblesMixed:
+    """nibbles_mixed(x, w, y, z, steps)."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = random.integers(-128, 128, (n, 512)).astype(np.int8)
+        self.w = random.integers(-2**31, 2**31, (n, 512)).astype(np.int32)
+        self.y, self.z = np.full((n, 512), 5, np.int32), np.full(512, 5, np.int32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.z, self.steps]
+
+    def errors(self):
+        x, w = self.x.astype(np.int64), self.w.astype(np.int64)
+        low, high = ((x & 15) ^ 8) - 8, (x & 255) // 16
+        without_sign = lambda a: [int(v) % 2**32 for v in np.ravel(a)]  # noqa: E731
+        mixed = np.array([v * (-766435501 % 2**32) >> 32 for v in without_sign(w)], np.int64).reshape(w.shape)
+        yield same(self.y, (mixed ^ (low * 16 + high)).astype(np.uint32).view(np.int32) if w.size else self.y)
+        yield same(self.z, low.sum(axis=0))
+
+
 class LongTaps(Taps):
     """long_taps(x, w, first, y, steps)."""
     TAPS = 6
@@ -407,7 +429,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
                        "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
-                       "numbers-kept": NumbersKept, "bytes-stored": BytesStored})
+                       "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed})
 
 
 def main():

@@ -342,6 +342,23 @@ def bytes_stored(x_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
     tl.store(z_ptr + d, total.to(tl.int8))
 
 
+@triton.jit
+def nibbles_mixed(x_ptr, w_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
+    """The lower four bits of bytes with their sign, the upper ones without; both changed by the upper half of a product, as random numbers are
+    made. Behind the loop the sum of the lower ones."""
+    d = tl.arange(0, D)
+    total = tl.zeros([D], tl.int32)
+    four = tl.full([D], 4, tl.int8)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D + d)
+        low = (x << four) >> four
+        high = (x.to(tl.uint8, bitcast=True) >> four.to(tl.uint8, bitcast=True)).to(tl.int8, bitcast=True)
+        mixed = tl.umulhi(tl.load(w_ptr + t * D + d), -766435501)
+        tl.store(y_ptr + t * D + d, mixed ^ (low.to(tl.int32) * 16 + high.to(tl.int32)))
+        total += low.to(tl.int32)
+    tl.store(z_ptr + d, total)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -366,6 +383,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (halves, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
     (numbers_kept, "x_ptr=*fp32:16, s_ptr=*fp32:16, y_ptr=*fp32:16, factor_ptr=*fp32:16, last_ptr=*fp32:16, most_ptr=*fp32:16, steps=i32", dict(D=256)),
     (bytes_stored, "x_ptr=*i32:16, y_ptr=*i8:16, z_ptr=*i8:16, steps=i32", dict(D=512)),
+    (nibbles_mixed, "x_ptr=*i8:16, w_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, steps=i32", dict(D=512)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]
 

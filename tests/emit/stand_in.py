@@ -561,6 +561,13 @@ def gluon_modules():
     gl.num_programs = lambda axis: WORLD.programs[axis]
     gl.exp2, gl.log2 = elementwise(np.exp2), elementwise(np.log2)
 
+    def umulhi(a, b):
+        """The upper half of the 64 bits of a product of two integers without sign."""
+        whole = [np.asarray(known(x, "umulhi")).astype(np.int64).astype(np.uint32).astype(np.uint64) for x in (a, b)]
+        return tile((whole[0] * whole[1] >> np.uint64(32)).astype(np.uint32).view(np.int32))
+
+    gl.umulhi = umulhi
+
     def where(which, a, b):
         for x in (which, a, b):
             known(x, "where")
