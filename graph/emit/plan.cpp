@@ -27,7 +27,7 @@ using program::Refusal;
 using program::Storage;
 
 /// Of fewer iterations than stages, that are written one by one.
-constexpr int kMostRuns = 9;
+constexpr int kMostRuns = 2;
 
 class Planner {
  public:
