@@ -9,6 +9,7 @@
 
 #include "graph/bounds/length_bound.hpp"
 #include "graph/bounds/tighten.hpp"
+#include "graph/divide.hpp"
 #include "graph/index.hpp"
 #include "graph/list_scheduling/list_order.hpp"
 #include "graph/list_scheduling/list_schedule.hpp"
@@ -58,6 +59,8 @@ class StoredJustifier {
     const auto bounds = length_bounds(p_, low_);
     shortest_ = bounds.empty() ? 0 : bounds.front().value;
     find_busiest();
+    earliest_ = *earliest_starts(p_, period_, delays_);
+    latest_ = *latest_starts(p_, period_, low_, delays_);
   }
 
   std::optional<Schedule> run() {
@@ -68,9 +71,14 @@ class StoredJustifier {
       Pass pass;
       std::vector<int> order;
       if (now) {
-        order = near(now->schedule);
+        std::vector<int> slots = now->schedule.warp;
         pass.expected = now->schedule.start;
-        if (random_.below(4) != 0) pass.planned = new_plan(now->schedule.warp);
+        const bool relieved = now->excess > 0 && random_.below(2) == 0 && relieve(now->schedule, slots, order);
+        if (!relieved) {
+          order = near(now->schedule);
+          slots = new_plan(std::move(slots));
+        }
+        if (relieved || random_.below(4) != 0) pass.planned = slots;
         if (random_.below(4) != 0) pass.reach = random_reach();
       } else {
         order = pressure_order();
@@ -81,6 +89,7 @@ class StoredJustifier {
         continue;
       }
       const Cycle reached = justify(*next);
+      if (now) value = value_of(*now);
       if (!now || reached <= value + random_.range(0, value / kTolerance)) {
         if (!now || reached < value) stale = 0;
         now = std::move(next);
@@ -88,9 +97,9 @@ class StoredJustifier {
       }
       ++rounds_;
       if (getenv("DBG") && rounds_ % 100 == 0)
-        fprintf(stderr, "%d no room %d late %d of %d: value %ld len %ld span %ld excess %ld price %ld\n", rounds_, no_room_,
+        fprintf(stderr, "%d no room %d late %d of %d: value %ld len %ld span %ld excess %ld price %ld tights %d\n", rounds_, no_room_,
                 no_late_, lates_, (long)value, (long)now->schedule.length, (long)span(now->schedule),
-                (long)now->excess, (long)excess_price_);
+                (long)now->excess, (long)excess_price_, tights_);
       if (++stale > kStale) {
         now.reset();
         stale = 0;
@@ -225,6 +234,82 @@ class StoredJustifier {
     return order;
   }
 
+  // What is live where a register file or a memory overflows: one of it goes to another slot, or is
+  // needed no longer, or not yet.
+  bool relieve(const Schedule& s, std::vector<int>& slots, std::vector<int>& order) {
+    struct Life {
+      int op;
+      Cycle begin, length;
+      Amount amount;
+    };
+    const Cycle ii = s.initiation_interval;
+    std::vector<std::vector<Life>> stores(p_.warps.size() + p_.memories.size());
+    for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
+      Cycle length = 0;
+      for (const Edge& e : p_.edges)
+        if (e.from == v)
+          length = std::max(length, s.start[at(e.to)] + e.distance * ii + e.hold - s.start[at(v)]);
+      if (length == 0) continue;
+      const Op& op = p_.ops[at(v)];
+      if (op.registers > 0)
+        stores[at(s.warp[at(v)])].push_back({v, s.start[at(v)], length, op.registers});
+      for (const Footprint& f : op.footprints)
+        stores[p_.warps.size() + at(f.memory)].push_back({v, s.start[at(v)], length, f.amount});
+    }
+    // A moment at which it overflows: where a life begins, any.
+    std::vector<std::pair<std::size_t, Cycle>> moments;
+    for (std::size_t m = 0; m < stores.size(); ++m) {
+      const Amount capacity =
+          m < p_.warps.size() ? p_.warps[m].registers : p_.memories[m - p_.warps.size()].capacity;
+      for (const Life& one : stores[m]) {
+        Amount sum = 0;
+        for (const Life& other : stores[m]) sum += other.amount * copies(other.begin, other.length, one.begin, ii);
+        if (sum > capacity) moments.emplace_back(m, one.begin);
+      }
+    }
+    if (moments.empty()) return false;
+    const auto [m, when] = moments[random_.below(moments.size())];
+    std::vector<int> live;
+    std::vector<Cycle> since;
+    for (const Life& one : stores[m])
+      if (copies(one.begin, one.length, when, ii) > 0) {
+        live.push_back(one.op);
+        since.push_back(mod(when - one.begin, ii));
+      }
+    const std::size_t chosen = random_.below(live.size());
+    const int v = live[chosen];
+    std::vector<Cycle> keys = s.start;
+    const auto kind = random_.below(3);
+    if (kind == 0 && m < p_.warps.size()) {
+      const std::vector<int> allowed = allowed_slots(p_, v);
+      slots[at(v)] = allowed[random_.below(allowed.size())];
+    } else if (kind == 1) {
+      keys[at(v)] += since[chosen] + random_.range(0, ii / 50);
+    } else {
+      const Cycle moment = s.start[at(v)] + since[chosen];
+      std::vector<int> reached;
+      std::vector<char> seen(keys.size(), 0);
+      for (const int u : successors_[at(v)])
+        if (s.start[at(u)] + p_.ops[at(u)].cycles > moment && std::exchange(seen[at(u)], 1) == 0)
+          reached.push_back(u);
+      const Cycle by_more = random_.range(0, ii / 50);
+      for (std::size_t i = 0; i < reached.size(); ++i) {
+        const int u = reached[i];
+        const Cycle latest = moment - p_.ops[at(u)].cycles - by_more;
+        if (i >= 50 || s.start[at(u)] <= latest) continue;
+        keys[at(u)] = std::min(keys[at(u)], latest);
+        for (const int x : predecessors_[at(u)])
+          if (std::exchange(seen[at(x)], 1) == 0) reached.push_back(x);
+      }
+    }
+    order = by_keys(keys);
+    return true;
+  }
+  // Of a life, at a moment.
+  static Amount copies(Cycle begin, Cycle length, Cycle when, Cycle ii) {
+    return length / ii + (mod(when - begin, ii) < length % ii ? 1 : 0);
+  }
+
   std::vector<int> new_plan(std::vector<int> slots) {
     if (random_.below(2) == 0) return slots;
     for (int k = static_cast<int>(random_.range(1, 4)); k > 0; --k) {
@@ -239,8 +324,12 @@ class StoredJustifier {
   // busiest unit comes sooner, with all that it needs.
   std::vector<int> near(const Schedule& s) {
     std::vector<Cycle> keys = s.start;
-    const int kind = static_cast<int>(random_.below(4));
+    const int kind = static_cast<int>(random_.below(6));
     if (kind == 0 && sooner(s, keys)) return by_keys(keys);
+    if (kind >= 4) {
+      shorter(s, kind == 4, keys);
+      return by_keys(keys);
+    }
     const Cycle noise = s.length / random_.range(20, 400) + 1;
     const Cycle centre = random_.range(0, s.length), width = s.length / random_.range(2, 20) + 1;
     const auto share = random_.range(1, 10);
@@ -249,6 +338,14 @@ class StoredJustifier {
           random_.range(0, 9) < share)
         key += random_.range(-noise, noise);
     return by_keys(keys);
+  }
+
+  // What would begin too late for a shorter one, or too early if its begin were cut off.
+  void shorter(const Schedule& s, bool at_end, std::vector<Cycle>& keys) {
+    const Cycle by = random_.range(1, std::max<Cycle>(1, std::min(s.length - shortest_, low_ / 20)));
+    for (std::size_t v = 0; v < keys.size(); ++v)
+      keys[v] = at_end ? std::min(keys[v], latest_[v] + s.length - low_ - by)
+                       : std::max(keys[v], earliest_[v] + by);
   }
 
   bool sooner(const Schedule& s, std::vector<Cycle>& keys) {
@@ -455,6 +552,7 @@ class StoredJustifier {
     const Cycle most = best_ ? best_->initiation_interval : s.initiation_interval;
     if (best_ && (span(s) > most || (span(s) == most && s.length >= best_->length))) return;
     if (best_ && most == low_ && s.length >= best_->length) return;
+    ++tights_;
     auto tight = tighten(p_, p_, s, low_, s.initiation_interval, options_.stop);
     if (!tight || verify(p_, *tight)) return;
     if (!best_ || std::pair(tight->initiation_interval, tight->length) <
@@ -475,6 +573,8 @@ class StoredJustifier {
   std::vector<std::vector<int>> successors_, predecessors_;
   std::vector<int> busiest_;
   int busiest_unit_ = 0;
+  std::vector<Cycle> earliest_, latest_;  // in the period; latest_ where L = low_
+  int tights_ = 0;
   std::optional<Cycle> value_;
   std::optional<Schedule> best_;
   Wide excess_price_ = kFirstPrice, slot_price_ = 0;
