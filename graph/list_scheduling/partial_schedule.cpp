@@ -10,10 +10,10 @@
 
 namespace twill {
 
-PartialSchedule::PartialSchedule(const Problem& problem, Cycle ii, bool soft)
+PartialSchedule::PartialSchedule(const Problem& problem, Cycle ii, Storage storage)
     : problem_(problem),
       ii_(ii),
-      soft_(soft),
+      soft_(storage == Storage::may_overflow),
       variable_latency_(variable_latency_slot(problem)),
       in_(problem.ops.size()),
       out_(problem.ops.size()),
@@ -249,8 +249,8 @@ void PartialSchedule::settle_rings(int v) {
     }
     for (const auto& [memory, amount] : ring.amounts) {
       memories_[at(memory)].add(0, ii_, amount * (depth - ring.depth));
-      if (depth > ring.depth) touched_.push_back({Clash::memory, memory, 0, ii_, false,
-                                            amount * (depth - ring.depth)});
+      if (depth > ring.depth)
+        touched_.push_back({Clash::memory, memory, 0, ii_, false, amount * (depth - ring.depth)});
     }
     ring.depth = depth;
   }
@@ -365,8 +365,7 @@ Wide PartialSchedule::new_excess() const {
 Wide PartialSchedule::excess() const {
   Wide sum = 0;
   for (const auto* profiles : {&registers_, &memories_})
-    for (const Profile& p : *profiles)
-      sum += p.excess(0, ii_, std::numeric_limits<Amount>::max());
+    for (const Profile& p : *profiles) sum += p.excess(0, ii_, std::numeric_limits<Amount>::max());
   return sum;
 }
 

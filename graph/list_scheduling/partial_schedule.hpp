@@ -32,9 +32,10 @@ struct Clash {
 
 class PartialSchedule {
  public:
+  /// Do registers and memories clash, or does excess() say by how much they overflow?
+  enum class Storage { clashes, may_overflow };
   /// `problem` must outlive it and have no inner loops.
-  /// `soft`: registers and memories may overflow, and excess() says by how much.
-  PartialSchedule(const Problem& problem, Cycle ii, bool soft = false);
+  PartialSchedule(const Problem& problem, Cycle ii, Storage storage = Storage::clashes);
 
   /// While nothing is placed: a use that is not placed yet is expected that long after its producer
   /// as in these starts.
@@ -121,7 +122,7 @@ class PartialSchedule {
 
   const Problem& problem_;
   Cycle ii_;
-  bool soft_;
+  bool soft_;  ///< storage may overflow
   int variable_latency_;
   std::vector<std::vector<int>> allowed_, in_, out_;  // in_ and out_: edges, by op
   std::vector<std::vector<std::pair<int, Amount>>> held_;
@@ -134,8 +135,8 @@ class PartialSchedule {
   std::vector<Profile> units_, registers_, memories_;
   std::vector<Profile> executing_, waiting_;  // of slots; one at a time beside a wait
   std::vector<Cycle> start_, life_, load_;
-  std::vector<Cycle> expected_;  // starts, or empty
-  std::vector<int> planned_;     // slots, or empty
+  std::vector<Cycle> expected_;    ///< starts, or empty
+  std::vector<int> planned_;       ///< slots, or empty
   std::vector<int> slot_, waits_;  // waits_: for how many edges
   std::vector<Touched> touched_;
   std::vector<int> new_waits_;
