@@ -65,7 +65,7 @@ void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64
   const Cycle ii = best.initiation_interval;
   ListScheduleOptions alone = options;
   alone.effort = alone_effort(search.problem) * effort / kShorter;
-  ++alone.seed;  // at the bound on I by_list() has asked what this one's says
+  alone.seed += static_cast<std::uint64_t>(effort);  // not what by_list() has asked
   Schedule shorter = best;
   if (const auto one = list_justified(search.problem, ii, alone);
       one && one->initiation_interval == ii && one->length < shorter.length &&

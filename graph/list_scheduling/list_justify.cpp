@@ -118,7 +118,7 @@ class Justifier {
 
   std::optional<Soft> near(const Soft& now) {
     ListMove move = moves_.near(now.schedule, now.excess > 0);
-    Pass pass{false, std::move(move.slots), now.schedule.start};
+    Pass pass{false, std::move(move.slots), std::move(move.expected)};
     if (random_.below(4) != 0) pass.reach = random_reach();
     return generate(period_, move.order, pass);
   }

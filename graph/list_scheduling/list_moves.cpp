@@ -102,15 +102,21 @@ std::pair<Cycle, Cycle> ListMoves::use(const Schedule& s, int v) const {
 }
 
 ListMove ListMoves::near(const Schedule& s, bool overflows) {
-  std::vector<Cycle> keys = s.start;
-  ListMove move{{}, s.warp};
+  ListMove move{{}, s.start, s.warp};
+  std::vector<Cycle>& keys = move.expected;
   if (!overflows || random_.below(2) == 0 || !relieve(s, keys, move.slots)) {
-    switch (random_.below(6)) {
+    switch (random_.below(8)) {
       case 0:
         if (!close_gap(s, keys)) noise(s, keys);
         break;
       case 1: cut_end(s, keys); break;
       case 2: cut_begin(s, keys); break;
+      case 3:
+        if (!begin_with(s, keys)) noise(s, keys);
+        break;
+      case 4:
+        if (!end_with(s, keys)) noise(s, keys);
+        break;
       default: noise(s, keys);
     }
     const auto slots = random_.below(8);
@@ -184,6 +190,38 @@ void ListMoves::cut_end(const Schedule& s, std::vector<Cycle>& keys) {
 void ListMoves::cut_begin(const Schedule& s, std::vector<Cycle>& keys) {
   const Cycle by = shorter_by(s);
   for (std::size_t v = 0; v < keys.size(); ++v) keys[v] = std::max(keys[v], earliest_[v] + by);
+}
+
+// The busiest unit begins with an op that can be there sooner than the one that it begins with,
+// which has what it needs at once.
+bool ListMoves::begin_with(const Schedule& s, std::vector<Cycle>& keys) {
+  Cycle begin = s.length;
+  for (const int v : busiest_.users) begin = std::min(begin, s.start[at(v)]);
+  std::vector<int> reached;
+  for (const int v : busiest_.users)
+    if (earliest_[at(v)] < begin) reached.push_back(v);
+  if (reached.empty()) return false;
+  reached = {reached[random_.below(reached.size())]};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    keys[at(reached[i])] = -1;
+    for (const int u : predecessors_[at(reached[i])])
+      if (keys[at(u)] >= 0) reached.push_back(u);
+  }
+  return true;
+}
+
+// And it ends with one behind which less follows than behind the one that it ends with.
+bool ListMoves::end_with(const Schedule& s, std::vector<Cycle>& keys) {
+  const auto tail = [&](int v) { return low_ - latest_[at(v)] - p_.ops[at(v)].cycles; };
+  int last = -1;
+  for (const int v : busiest_.users)
+    if (last < 0 || s.start[at(v)] > s.start[at(last)]) last = v;
+  std::vector<int> shorter;
+  for (const int v : busiest_.users)
+    if (tail(v) < tail(last)) shorter.push_back(v);
+  if (shorter.empty()) return false;
+  keys[at(shorter[random_.below(shorter.size())])] = s.length;
+  return true;
 }
 
 // Where a register file or a memory overflows, one of the results that it holds then goes to

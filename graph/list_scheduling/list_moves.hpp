@@ -13,8 +13,9 @@ namespace twill {
 
 /// In which order ops are placed, and on which slots.
 struct ListMove {
-  std::vector<int> order;  ///< producers first
-  std::vector<int> slots;  ///< empty: where it is best
+  std::vector<int> order = {};       ///< producers first
+  std::vector<Cycle> expected = {};  ///< when they may start
+  std::vector<int> slots = {};       ///< empty: where it is best
 };
 
 class ListMoves {
@@ -38,6 +39,8 @@ class ListMoves {
   bool close_gap(const Schedule& s, std::vector<Cycle>& keys);
   void cut_end(const Schedule& s, std::vector<Cycle>& keys);
   void cut_begin(const Schedule& s, std::vector<Cycle>& keys);
+  bool begin_with(const Schedule& s, std::vector<Cycle>& keys);
+  bool end_with(const Schedule& s, std::vector<Cycle>& keys);
   bool relieve(const Schedule& s, std::vector<Cycle>& keys, std::vector<int>& slots);
   void needed_before(const Schedule& s, int v, Cycle when, std::vector<Cycle>& keys);
   Cycle shorter_by(const Schedule& s);
