@@ -73,8 +73,9 @@ class PartialSchedule {
   /// kGrowthUnit.
   Wide growth() const { return growth_; }
   static constexpr Cycle kGrowthUnit = 1'000;
-  /// What the last place() took above the capacities of registers and memories, amount x cycles. A
-  /// result whose life grew twice can count twice.
+  /// About what the last place() took above the capacities of registers and memories, amount x
+  /// cycles: a life of several periods counts once, one that grew twice can count twice. It is 0
+  /// only where nothing more overflows.
   Wide new_excess() const;
   /// What all takes above them.
   Wide excess() const;
