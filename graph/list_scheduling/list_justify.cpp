@@ -41,6 +41,9 @@ constexpr int kJustifications = 4;   // pairs of passes
 constexpr int kRoomTries = 40;       // places on a slot that are tried for an op
 constexpr int kSmallSteps = 10;      // these are a cycle apart, the others farther and farther
 constexpr int kFirstTries = 40;      // orders until one has room
+constexpr int kTrial = 3;            // after this share of the effort, and
+constexpr int kTrialOrders = 40;     // more orders than this, it ends
+constexpr Cycle kFar = 20;           // where I is above what is asked for by one in so many
 constexpr Cycle kTolerance = 500;    // an order may be worse than the one before by one in so many
 constexpr int kStale = 150;          // orders without a gain until it begins anew
 constexpr Cycle kNearBest = 128;     // near the best: by one in so many
@@ -49,7 +52,8 @@ constexpr Wide kPriceUnit = 1'000;   // of prices: a cycle of length for an amou
 constexpr Cycle kMostPrice = 1'000;  // when slots are chosen
 constexpr Wide kFirstPrice = 50;     // of a whole schedule
 constexpr Wide kHighestPrice = 1'000'000;
-constexpr int kPatience = 20;  // orders with, or without, an overflow until that changes
+// Orders with, or without, an overflow until that changes: so many for 200 ops, fewer of more.
+constexpr std::size_t kPatience = 20, kLeastPatience = 4;
 
 /// A schedule but for what overflows: amount x cycles.
 struct Soft {
@@ -72,8 +76,11 @@ class Justifier {
 
   std::optional<Schedule> run() {
     std::optional<Soft> now;
-    int stale = 0, failures = 0;
+    int stale = 0, failures = 0, orders = 0;
+    const std::int64_t all = left_;
     while (left_ > 0 && !done()) {
+      // Where a unit of several instances is nearly full, this is not the way.
+      if (++orders > kTrialOrders && left_ < all - all / kTrial && is_far()) break;
       std::optional<Soft> next = now ? near(*now) : first();
       if (!next) {
         if (++failures == kFirstTries && !best_) return std::nullopt;
@@ -111,6 +118,7 @@ class Justifier {
   bool done() const {
     return best_ && best_->initiation_interval <= low_ && best_->length <= shortest_;
   }
+  bool is_far() const { return !best_ || best_->initiation_interval > low_ + low_ / kFar; }
   Cycle end(const Schedule& s, int v) const { return s.start[at(v)] + p_.ops[at(v)].cycles; }
   Cycle random_reach() { return random_.range(0, low_ / random_.range(2, 40)); }
 
@@ -276,7 +284,7 @@ class Justifier {
   void set_price(bool fits) {
     if (fits != fitted_) equal_ = 0;
     fitted_ = fits;
-    if (++equal_ < kPatience) return;
+    if (++equal_ < std::max(kLeastPatience, 200 * kPatience / p_.ops.size())) return;
     equal_ = 0;
     price_ = fits ? price_ - price_ / 5 : std::min(kHighestPrice, price_ + price_ / 4 + 1);
   }
@@ -326,7 +334,7 @@ class Justifier {
   std::optional<Schedule> best_;
   Wide price_ = kFirstPrice, slot_price_ = 0;
   bool fitted_ = true;
-  int equal_ = 0;
+  std::size_t equal_ = 0;
 };
 
 }  // namespace
