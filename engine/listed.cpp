@@ -13,12 +13,10 @@ namespace twill {
 constexpr std::size_t kFewOps = 70;
 constexpr std::int64_t kShorter = 50;  // ListScheduleOptions::effort, for the length of a schedule
 constexpr std::uint64_t kOtherSeed = 1'001;  // odd, so that every second one is even
-constexpr std::int64_t kAlone = 400'000;     // ops placed for one iteration alone, of kManyOps ops
+constexpr std::int64_t kAlone = 600'000;     // ops placed for one iteration alone
 
-// The more ops, the fewer orders are tried: what is left of the time is for other attempts.
 static std::int64_t alone_effort(const Problem& problem) {
-  const auto ops = static_cast<std::int64_t>(problem.ops.size());
-  return kAlone / ops * static_cast<std::int64_t>(kManyOps) / ops + 1;
+  return kAlone / static_cast<std::int64_t>(problem.ops.size()) + 1;
 }
 static bool is_better(const Schedule& one, const Schedule& other) {
   return std::pair(one.initiation_interval, one.length) <
@@ -65,6 +63,7 @@ void shorten_by_list(const Search& search, Schedule& best, Cycle low, std::int64
   const Cycle ii = best.initiation_interval;
   ListScheduleOptions alone = options;
   alone.effort = alone_effort(search.problem) * effort / kShorter;
+  alone.seed += static_cast<std::uint64_t>(effort);  // not what by_list() has asked
   Schedule shorter = best;
   if (const auto one = list_justified(search.problem, ii, alone);
       one && one->initiation_interval == ii && one->length < shorter.length &&

@@ -1,14 +1,21 @@
 // A schedule whose length is near to its interval, or is so but for a few cycles: one iteration is
 // scheduled alone, as a project (Kolisch, EJOR 1996: the serial scheme), in a period that is longer
 // than asked for. Ops are taken in an order, each as soon as it has room; then from the last end
-// back, each as late as it has room; then forward again, as long as that makes it shorter (Li and
-// Willis, EJOR 1992; Tormos and Lova, 2001). Orders of the same starts with some noise come next.
+// back, each as late as it has room; then forward again, as long as that makes it better (Li and
+// Willis, EJOR 1992; Tormos and Lova, 2001). Orders and slots beside it come next (list_moves.cpp).
 //
 // Where a unit is never idle, its ops follow each other without a gap only where others make way by
 // a few cycles. Here all starts come from the order and so they do. The list scheduler, which
 // leaves what is placed where it is, finds such a schedule by luck (bench/results/hard.md).
 // Iterations overlap at their ends alone; so where latencies are long beside the interval this
 // finds nothing good.
+//
+// Registers and memories may overflow. What is placed first would fill them before the uses of its
+// results have a place, and all orders ended there. So what overflows has a price, which rises
+// until nothing does (strategic oscillation: Glover, EJOR 1995), and the first order is one in
+// which little is held. What an op will hold, and what it has to wait for, is known from the
+// schedule before: the starts of uses that have no place yet, and, but for passes that choose them,
+// slots.
 #include <algorithm>
 #include <optional>
 #include <tuple>
@@ -18,6 +25,7 @@
 #include "graph/bounds/length_bound.hpp"
 #include "graph/bounds/tighten.hpp"
 #include "graph/index.hpp"
+#include "graph/list_scheduling/list_moves.hpp"
 #include "graph/list_scheduling/list_order.hpp"
 #include "graph/list_scheduling/list_schedule.hpp"
 #include "graph/list_scheduling/partial_schedule.hpp"
@@ -29,51 +37,61 @@ namespace twill {
 namespace {
 
 constexpr Cycle kLonger = 8;         // the period is longer by one in so many
-constexpr int kJustifications = 6;   // pairs of passes
+constexpr int kJustifications = 4;   // pairs of passes
 constexpr int kRoomTries = 40;       // places on a slot that are tried for an op
-constexpr int kFirstTries = 40;      // orders until one gives a schedule
-constexpr Cycle kTolerance = 1'000;  // an order may be worse than the one before by one in so many
-constexpr int kStale = 300;          // orders without a gain until it begins anew
+constexpr int kSmallSteps = 10;      // these are a cycle apart, the others farther and farther
+constexpr int kFirstTries = 40;      // orders until one has room
+constexpr int kTrial = 3;            // after this share of the effort, and
+constexpr int kTrialOrders = 40;     // more orders than this, it ends
+constexpr Cycle kFar = 20;           // where I is above what is asked for by one in so many
+constexpr Cycle kTolerance = 500;    // an order may be worse than the one before by one in so many
+constexpr int kStale = 150;          // orders without a gain until it begins anew
 constexpr Cycle kNearBest = 128;     // near the best: by one in so many
+constexpr Cycle kPromising = 512;    // of what is tightened: the same
+constexpr Wide kPriceUnit = 1'000;   // of prices: a cycle of length for an amount of 1 in one cycle
+constexpr Cycle kMostPrice = 1'000;  // when slots are chosen
+constexpr Wide kFirstPrice = 50;     // of a whole schedule
+constexpr Wide kHighestPrice = 1'000'000;
+// Orders with, or without, an overflow until that changes: so many for 200 ops, fewer of more.
+constexpr std::size_t kPatience = 20, kLeastPatience = 4;
+
+/// A schedule but for what overflows: amount x cycles.
+struct Soft {
+  Schedule schedule;
+  Wide excess = 0;
+};
 
 class Justifier {
  public:
   Justifier(const Problem& problem, Cycle low, const ListScheduleOptions& options)
       : p_(problem),
         low_(low),
+        shortest_(bound(problem, low)),
         options_(options),
         random_(options.seed),
         left_(options.effort * static_cast<std::int64_t>(problem.ops.size())),
         period_(std::min(low + low / kLonger + 1, problem.interval.most)),
         delays_(forced_delays(problem)),
-        successors_(problem.ops.size()),
-        predecessors_(problem.ops.size()) {
-    for (const Edge& e : p_.edges) {
-      if (e.distance != 0) continue;
-      successors_[at(e.from)].push_back(e.to);
-      predecessors_[at(e.to)].push_back(e.from);
-    }
-    const auto bounds = length_bounds(p_, low_);
-    shortest_ = bounds.empty() ? 0 : bounds.front().value;
-    find_busiest();
-  }
+        moves_(problem, period_, low, shortest_, random_) {}
 
   std::optional<Schedule> run() {
-    std::optional<Schedule> now;
-    Cycle value = 0;
-    int stale = 0, failures = 0;
+    std::optional<Soft> now;
+    int stale = 0, failures = 0, orders = 0;
+    const std::int64_t all = left_;
     while (left_ > 0 && !done()) {
-      std::vector<int> order = now ? near(*now) : first_order();
-      std::optional<Schedule> next = generate(period_, order);
+      // Where a unit of several instances is nearly full, this is not the way.
+      if (++orders > kTrialOrders && left_ < all - all / kTrial && is_far()) break;
+      std::optional<Soft> next = now ? near(*now) : first();
       if (!next) {
         if (++failures == kFirstTries && !best_) return std::nullopt;
         continue;
       }
+      failures = 0;
       const Cycle reached = justify(*next);
+      const Cycle value = now ? value_of(*now) : reached;  // prices change
       if (!now || reached <= value + random_.range(0, value / kTolerance)) {
         if (!now || reached < value) stale = 0;
         now = std::move(next);
-        value = reached;
       }
       if (++stale > kStale) {
         now.reset();
@@ -84,168 +102,124 @@ class Justifier {
   }
 
  private:
+  /// How ops are placed.
+  struct Pass {
+    bool late = false;
+    std::vector<int> slots = {};       ///< or empty: each where it is best
+    std::vector<Cycle> expected = {};  ///< starts, or empty
+    Cycle reach = kMaxInterval;        ///< sooner (later) than expected by so much at the most
+  };
+
+  static Cycle bound(const Problem& problem, Cycle low) {
+    const auto bounds = length_bounds(problem, low);
+    return bounds.empty() ? 0 : bounds.front().value;
+  }
+
   bool done() const {
     return best_ && best_->initiation_interval <= low_ && best_->length <= shortest_;
   }
+  bool is_far() const { return !best_ || best_->initiation_interval > low_ + low_ / kFar; }
   Cycle end(const Schedule& s, int v) const { return s.start[at(v)] + p_.ops[at(v)].cycles; }
+  Cycle random_reach() { return random_.range(0, low_ / random_.range(2, 40)); }
 
-  // The unit with the most to do for its capacity, and the ops that use it.
-  void find_busiest() {
-    Wide most = 0;
-    for (int f = 0; f < static_cast<int>(p_.units.size()); ++f) {
-      Wide work = 0;
-      std::vector<int> users;
-      for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
-        const Wide before = work;
-        for (const Reservation& r : p_.ops[at(v)].reservations)
-          if (r.unit == f) work += Wide{r.length} * r.amount;
-        if (work > before) users.push_back(v);
-      }
-      work /= p_.units[at(f)].capacity;
-      if (work > most) {
-        most = work;
-        busiest_ = std::move(users);
-        busiest_unit_ = f;
-      }
-    }
-  }
+  std::optional<Soft> first() { return generate(period_, pressure_order(p_, random_), {}); }
 
-  // All ops in an order of precedence, the smallest key first.
-  std::vector<int> by_keys(const std::vector<Cycle>& keys) const {
-    std::vector<int> missing(p_.ops.size()), order;
-    std::vector<std::pair<Cycle, int>> ready;  // a heap
-    const auto later = [](const auto& a, const auto& b) { return a > b; };
-    const auto add = [&](int v) {
-      ready.emplace_back(keys[at(v)], v);
-      std::push_heap(ready.begin(), ready.end(), later);
-    };
-    for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
-      missing[at(v)] = static_cast<int>(predecessors_[at(v)].size());
-      if (missing[at(v)] == 0) add(v);
-    }
-    while (!ready.empty()) {
-      std::pop_heap(ready.begin(), ready.end(), later);
-      const int v = ready.back().second;
-      ready.pop_back();
-      order.push_back(v);
-      for (const int u : successors_[at(v)])
-        if (--missing[at(u)] == 0) add(u);
-    }
-    return order;
-  }
-
-  std::vector<int> first_order() {
-    std::vector<int> order = height_order(p_);
-    if (!std::exchange(begun_, true)) return order;
-    std::vector<Cycle> keys(order.size());
-    const auto ops = static_cast<Cycle>(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
-      keys[at(order[i])] = static_cast<Cycle>(i) + random_.range(-ops / 8 - 1, ops / 8 + 1);
-    return by_keys(keys);
-  }
-
-  // That of the starts, with noise: in a window of time, everywhere, or such that an op of the
-  // busiest unit comes sooner, with all that it needs.
-  std::vector<int> near(const Schedule& s) {
-    std::vector<Cycle> keys = s.start;
-    const int kind = static_cast<int>(random_.below(4));
-    if (kind == 0 && sooner(s, keys)) return by_keys(keys);
-    const Cycle noise = s.length / random_.range(20, 400) + 1;
-    const Cycle centre = random_.range(0, s.length), width = s.length / random_.range(2, 20) + 1;
-    const auto share = random_.range(1, 10);
-    for (Cycle& key : keys)
-      if ((kind == 1 || (centre - width <= key && key < centre + width)) &&
-          random_.range(0, 9) < share)
-        key += random_.range(-noise, noise);
-    return by_keys(keys);
-  }
-
-  bool sooner(const Schedule& s, std::vector<Cycle>& keys) {
-    std::vector<int> users = busiest_;
-    std::sort(users.begin(), users.end(), [&](int a, int b) {
-      return std::pair(s.start[at(a)], a) < std::pair(s.start[at(b)], b);
-    });
-    std::vector<std::size_t> behind_gaps;
-    Cycle busy = 0;
-    for (std::size_t i = 0; i < users.size(); ++i) {
-      const auto [first, last] = use(s, users[i]);
-      if (first > busy) behind_gaps.push_back(i);
-      busy = std::max(busy, last);
-    }
-    if (behind_gaps.empty()) return false;
-    const std::size_t gap = behind_gaps[random_.below(behind_gaps.size())];
-    const int v = users[std::min(users.size() - 1, gap + random_.below(4))];
-    const Cycle by = random_.range(1, low_ / 10 + 1);
-    std::vector<char> seen(keys.size(), 0);
-    std::vector<int> reached = {v};
-    seen[at(v)] = 1;
-    for (std::size_t i = 0; i < reached.size(); ++i) {
-      keys[at(reached[i])] -= by;
-      for (const int u : predecessors_[at(reached[i])])
-        if (std::exchange(seen[at(u)], 1) == 0) reached.push_back(u);
-    }
-    return true;
+  std::optional<Soft> near(const Soft& now) {
+    ListMove move = moves_.near(now.schedule, now.excess > 0);
+    Pass pass{false, std::move(move.slots), std::move(move.expected)};
+    if (random_.below(4) != 0) pass.reach = random_reach();
+    return generate(period_, move.order, pass);
   }
 
   // Ops in their order, each as soon as it has room.
-  std::optional<Schedule> generate(Cycle ii, const std::vector<int>& order) {
-    return place_all(ii, order, *earliest_starts(p_, ii, delays_), false);
-  }
-  // As late, by a deadline.
-  std::optional<Schedule> generate_late(Cycle ii, const std::vector<int>& order, Cycle deadline) {
-    return place_all(ii, order, *latest_starts(p_, ii, deadline, delays_), true);
+  std::optional<Soft> generate(Cycle ii, const std::vector<int>& order, const Pass& pass) {
+    return place_all(ii, order, *earliest_starts(p_, ii, delays_), pass);
   }
 
-  std::optional<Schedule> place_all(Cycle ii, const std::vector<int>& order,
-                                    const std::vector<Cycle>& ends, bool late) {
-    PartialSchedule state(p_, ii);
+  // From the end of `s` back, as late, on the same slots. (An op that hands over to one that is
+  // placed makes it wait, where that may have no room to: that has to be known before.)
+  std::optional<Soft> generate_late(const Schedule& s) {
+    const Cycle ii = s.initiation_interval;
+    return place_all(ii, by_end(s), *latest_starts(p_, ii, s.length, delays_),
+                     {true, s.warp, s.start});
+  }
+
+  std::optional<Soft> place_all(Cycle ii, const std::vector<int>& order,
+                                const std::vector<Cycle>& ends, const Pass& pass) {
     if (left_ > 0 && options_.stop && options_.stop()) left_ = 0;
     if (left_ <= 0) return std::nullopt;
-    for (const int v : order) {
-      if (--left_ < 0 || !place(state, v, ends[at(v)], late)) return std::nullopt;
-    }
-    return state.schedule();
+    PartialSchedule state(p_, ii, PartialSchedule::Storage::may_overflow);
+    if (!pass.expected.empty()) state.expect(pass.expected);
+    if (!pass.slots.empty()) state.plan(pass.slots);
+    slot_price_ = random_.range(0, kMostPrice);
+    for (const int v : order)
+      if (--left_ < 0 || !place(state, v, ends[at(v)], pass)) return std::nullopt;
+    return Soft{state.schedule(), state.excess()};
   }
 
-  // On the slot where it has room first (last); of several on the one with the least to do.
-  bool place(PartialSchedule& state, int v, Cycle outermost, bool late) {
+  // Of the slots on the one where it is not late (soon) by much and little overflows; of equal ones
+  // on that with the least to do.
+  bool place(PartialSchedule& state, int v, Cycle outermost, const Pass& pass) {
+    if (!pass.expected.empty() && pass.reach < kMaxInterval) {
+      const Cycle expected = pass.expected[at(v)];
+      outermost = pass.late ? std::min(outermost, expected + pass.reach)
+                            : std::max(outermost, expected - pass.reach);
+    }
     int slot = -1;
     Cycle start = 0;
-    for (const int w : state.slots_of(v)) {
-      const PartialSchedule::Window window = state.window(v, w);
-      Cycle first = outermost, last = outermost;
-      if (late) {
-        if (window.after) last = std::min(last, window.last);
-        first = last - state.ii() + 1;
-        if (window.before) first = std::max(first, window.first);
-      } else {
-        if (window.before) first = std::max(first, window.first);
-        last = first + state.ii() - 1;
-        if (window.after) last = std::min(last, window.last);
-      }
-      for (int tries = 0; tries < kRoomTries; ++tries) {
-        const auto t =
-            late ? state.last_room(v, w, first, last) : state.first_room(v, w, first, last);
-        if (!t) break;
-        if (slot >= 0 && (late ? *t < start : *t > start)) break;
-        if (slot >= 0 && *t == start && state.load(w) >= state.load(slot)) break;
-        state.place(v, w, *t);
-        const bool fits = !state.clash();
-        state.remove(v);
-        if (fits) {
-          slot = w;
-          start = *t;
-          break;
-        }
-        (late ? last : first) = late ? *t - 1 : *t + 1;
-      }
+    std::pair<Wide, Cycle> least;
+    const auto look = [&](int w) {
+      const auto found = room(state, v, w, outermost, pass.late);
+      if (!found) return;
+      const auto [t, excess] = *found;
+      const Cycle away = pass.late ? outermost - t : t - outermost;
+      const std::pair<Wide, Cycle> cost{Wide{away} * kPriceUnit + excess * slot_price_,
+                                        state.load(w)};
+      if (slot >= 0 && cost >= least) return;
+      slot = w;
+      start = t;
+      least = cost;
+    };
+    if (!pass.slots.empty()) {
+      look(pass.slots[at(v)]);
+    } else {
+      for (const int w : state.slots_of(v)) look(w);
     }
     if (slot < 0) return false;
     state.place(v, slot, start);
     return true;
   }
 
-  std::vector<int> by_start(const Schedule& s) const { return by_keys(s.start); }
+  // The first (last) start on slot w at which v has room, and what overflows then.
+  std::optional<std::pair<Cycle, Wide>> room(PartialSchedule& state, int v, int w, Cycle outermost,
+                                             bool late) const {
+    const PartialSchedule::Window window = state.window(v, w);
+    Cycle first = outermost, last = outermost;
+    if (late) {
+      if (window.after) last = std::min(last, window.last);
+      first = last - state.ii() + 1;
+      if (window.before) first = std::max(first, window.first);
+    } else {
+      if (window.before) first = std::max(first, window.first);
+      last = first + state.ii() - 1;
+      if (window.after) last = std::min(last, window.last);
+    }
+    for (int tries = 0; tries < kRoomTries; ++tries) {
+      const auto t =
+          late ? state.last_room(v, w, first, last) : state.first_room(v, w, first, last);
+      if (!t) return std::nullopt;
+      state.place(v, w, *t);
+      const bool fits = !state.clash();
+      const Wide excess = fits ? state.new_excess() : 0;
+      state.remove(v);
+      if (fits) return std::pair(*t, excess);
+      const Cycle step = tries < kSmallSteps ? 1 : Cycle{1} << std::min(tries - kSmallSteps, 20);
+      (late ? last : first) = late ? *t - step : *t + step;
+    }
+    return std::nullopt;
+  }
+
+  std::vector<int> by_start(const Schedule& s) const { return moves_.by_keys(s.start); }
   // The last end first; what is needed comes after what needs it.
   std::vector<int> by_end(const Schedule& s) const {
     std::vector<int> order(p_.ops.size());
@@ -257,66 +231,90 @@ class Justifier {
     return order;
   }
 
-  // When v uses the busiest unit: from its first cycle there to its last.
-  std::pair<Cycle, Cycle> use(const Schedule& s, int v) const {
-    Cycle first = kMaxInterval, last = 0;
-    for (const Reservation& r : p_.ops[at(v)].reservations)
-      if (r.unit == busiest_unit_) {
-        first = std::min(first, r.offset);
-        last = std::max(last, r.offset + r.length);
-      }
-    return {s.start[at(v)] + first, s.start[at(v)] + last};
-  }
-
   // From the first use of the busiest unit to the end of the last: where it has one instance, I is
   // no smaller with these orders.
   Cycle span(const Schedule& s) const {
-    if (p_.units[at(busiest_unit_)].capacity > 1) return low_;
+    if (p_.units[at(moves_.busiest().unit)].capacity > 1) return low_;
     Cycle begin = s.length, finish = 0;
-    for (const int v : busiest_) {
-      const auto [first, last] = use(s, v);
+    for (const int v : moves_.busiest().users) {
+      const auto [first, last] = moves_.use(s, v);
       begin = std::min(begin, first);
       finish = std::max(finish, last);
     }
     return finish - begin;
   }
 
-  // `s` as short as justification makes it. Returns its value: less is better.
-  Cycle justify(Schedule& s) {
-    Cycle least = span(s);
+  // Less is better.
+  Cycle value_of(const Soft& s) const {
+    return s.schedule.length + 2 * std::max<Cycle>(0, span(s.schedule) - low_) +
+           static_cast<Cycle>(std::min<Wide>(s.excess * price_ / kPriceUnit, kMaxInterval));
+  }
+
+  // `s` as good as justification makes it. Returns its value.
+  Cycle justify(Soft& s) {
+    Soft now = s;
+    Cycle value = value_of(s);
+    bool fits = s.excess == 0;
+    const auto look = [&](const Soft& one) {
+      fits = fits || one.excess == 0;
+      offer(one);
+      if (value_of(one) >= value) return false;
+      value = value_of(one);
+      s = one;
+      return true;
+    };
     offer(s);
     for (int k = 0; k < kJustifications && left_ > 0; ++k) {
-      const auto late = generate_late(s.initiation_interval, by_end(s), s.length);
+      const auto late = generate_late(now.schedule);
       if (!late) break;
-      least = std::min(least, span(*late));
-      offer(*late);
-      auto soon = generate(s.initiation_interval, by_start(*late));
-      if (!soon || soon->length >= s.length) break;
-      s = std::move(*soon);
-      least = std::min(least, span(s));
-      offer(s);
+      const bool better = look(*late);
+      Pass pass{false, {}, late->schedule.start, random_reach()};
+      if (random_.below(4) != 0) pass.slots = late->schedule.warp;
+      auto soon = generate(period_, by_start(late->schedule), pass);
+      if (!soon) break;
+      now = std::move(*soon);
+      if (!look(now) && !better) break;
     }
-    const Cycle value = s.length + 2 * std::max<Cycle>(0, least - low_);
+    set_price(fits);
     if (!value_ || value < *value_) value_ = value;
-    if (value <= *value_ + *value_ / kNearBest) overlapped(s);
+    if (value <= *value_ + *value_ / kNearBest) overlapped(s.schedule);
     return value;
+  }
+
+  void set_price(bool fits) {
+    if (fits != fitted_) equal_ = 0;
+    fitted_ = fits;
+    if (++equal_ < std::max(kLeastPatience, 200 * kPatience / p_.ops.size())) return;
+    equal_ = 0;
+    price_ = fits ? price_ - price_ / 5 : std::min(kHighestPrice, price_ + price_ / 4 + 1);
   }
 
   // The same order in a period as short as can be, in which iterations overlap.
   void overlapped(const Schedule& s) {
-    auto soon = generate(low_, by_start(s));
+    const auto soon = generate(low_, by_start(s), {false, s.warp, s.start});
     if (!soon) return;
     offer(*soon);
-    const auto late = generate_late(low_, by_end(*soon), soon->length);
+    const auto late = generate_late(soon->schedule);
     if (!late) return;
-    if (const auto again = generate(low_, by_start(*late))) offer(*again);
+    offer(*late);
+    const Schedule& l = late->schedule;
+    if (const auto again = generate(low_, by_start(l), {false, l.warp, l.start, random_reach()}))
+      offer(*again);
   }
 
   // Is it the best, with its orders?
-  void offer(const Schedule& s) {
+  void offer(const Soft& one) {
+    if (one.excess > 0) return;
+    const Schedule& s = one.schedule;
     const Cycle most = best_ ? best_->initiation_interval : s.initiation_interval;
     if (best_ && (span(s) > most || (span(s) == most && s.length >= best_->length))) return;
     if (best_ && most == low_ && s.length >= best_->length) return;
+    if (s.initiation_interval > low_) {
+      // (To tighten takes as long as some passes.)
+      const Cycle promise = s.length + 2 * std::max<Cycle>(0, span(s) - low_);
+      if (promise_ && promise > *promise_ + *promise_ / kPromising) return;
+      if (!promise_ || promise < *promise_) promise_ = promise;
+    }
     auto tight = tighten(p_, p_, s, low_, s.initiation_interval, options_.stop);
     if (!tight || verify(p_, *tight)) return;
     if (!best_ || std::pair(tight->initiation_interval, tight->length) <
@@ -331,12 +329,12 @@ class Justifier {
   std::int64_t left_;
   Cycle period_;
   std::vector<Cycle> delays_;
-  std::vector<std::vector<int>> successors_, predecessors_;
-  std::vector<int> busiest_;
-  int busiest_unit_ = 0;
-  bool begun_ = false;
-  std::optional<Cycle> value_;
+  ListMoves moves_;
+  std::optional<Cycle> value_, promise_;  // the least, of all and of what does not overflow
   std::optional<Schedule> best_;
+  Wide price_ = kFirstPrice, slot_price_ = 0;
+  bool fitted_ = true;
+  std::size_t equal_ = 0;
 };
 
 }  // namespace

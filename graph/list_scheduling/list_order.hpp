@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/problem.hpp"
+#include "graph/random.hpp"
 
 namespace twill {
 
@@ -16,5 +17,16 @@ std::vector<int> swing_order(const Problem& problem, Cycle ii);
 
 /// Producers before consumers; of what is ready, first what the longest way leads on from.
 std::vector<int> height_order(const Problem& problem);
+
+/// Producers before consumers, such that little of registers and memories is taken at a time (as if
+/// all slots had one register file), by threshold accepting. (pressure_order.cpp)
+std::vector<int> pressure_order(const Problem& problem, SplitMix64& random);
+
+/// The unit with the most to do for its capacity (0 where none has anything), and what uses it.
+struct BusiestUnit {
+  int unit = 0;
+  std::vector<int> users = {};  ///< ascending
+};
+BusiestUnit busiest_unit(const Problem& problem);
 
 }  // namespace twill

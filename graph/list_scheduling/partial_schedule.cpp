@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
@@ -9,9 +10,10 @@
 
 namespace twill {
 
-PartialSchedule::PartialSchedule(const Problem& problem, Cycle ii)
+PartialSchedule::PartialSchedule(const Problem& problem, Cycle ii, Storage storage)
     : problem_(problem),
       ii_(ii),
+      soft_(storage == Storage::may_overflow),
       variable_latency_(variable_latency_slot(problem)),
       in_(problem.ops.size()),
       out_(problem.ops.size()),
@@ -72,6 +74,12 @@ bool PartialSchedule::crosses(const Edge& e) const {
   return slot_[at(e.from)] != slot_[at(e.to)] && spill_of(problem_, e) > 0;
 }
 
+// Is it known that e's producer hands over, once e.to is on slot w?
+bool PartialSchedule::hands_over(const Edge& e, int w) const {
+  const int from = planned_.empty() ? slot_[at(e.from)] : planned_[at(e.from)];
+  return from >= 0 && from != w && spill_of(problem_, e) > 0;
+}
+
 Profile& PartialSchedule::profile(Clash::Kind kind, int index) {
   return kind == Clash::unit        ? units_[at(index)]
          : kind == Clash::registers ? registers_[at(index)]
@@ -108,7 +116,7 @@ bool PartialSchedule::waits_on(int v, int w) const {
   if (!takes_turns(w)) return false;
   return std::any_of(in_[at(v)].begin(), in_[at(v)].end(), [&](int i) {
     const Edge& e = problem_.edges[at(i)];
-    return e.blocking || (placed(e.from) && slot_[at(e.from)] != w && spill_of(problem_, e) > 0);
+    return e.blocking || hands_over(e, w);
   });
 }
 
@@ -126,7 +134,11 @@ Cycle PartialSchedule::life(int v) const {
   Cycle life = 0;
   for (const int i : out_[at(v)]) {
     const Edge& e = problem_.edges[at(i)];
-    const Cycle use = placed(e.to) ? start_[at(e.to)] - start_[at(v)] + e.distance * ii_ : e.delay;
+    Cycle use = e.delay;
+    if (placed(e.to))
+      use = start_[at(e.to)] - start_[at(v)] + e.distance * ii_;
+    else if (!expected_.empty())
+      use = std::max(use, expected_[at(e.to)] - expected_[at(v)] + e.distance * ii_);
     life = std::max(life, use + e.hold);
   }
   return life;
@@ -150,9 +162,11 @@ std::optional<Cycle> PartialSchedule::room(int v, int w, Cycle from, Cycle to,
       if (waits) narrow(executing_[at(w)], 0, 1, 1);
       narrow(waiting_[at(w)], 0, std::min(one.cycles, ii_), 1);  // its own copies do not clash
     }
-    narrow(registers_[at(w)], 0, least, one.registers);
-    for (const auto& [memory, amount] : held_[at(v)])
-      narrow(memories_[at(memory)], 0, least, amount);
+    if (!soft_) {
+      narrow(registers_[at(w)], 0, least, one.registers);
+      for (const auto& [memory, amount] : held_[at(v)])
+        narrow(memories_[at(memory)], 0, least, amount);
+    }
     if (!t || t == before) return t;
   }
 }
@@ -197,7 +211,7 @@ void PartialSchedule::hold(int v, Cycle begin, Cycle end, int sign) {
     Profile& p = profile(kind, index);
     p.add(from, length, sign * amount);
     if (sign < 0) return;
-    touched_.push_back({kind, index, from, length, v == last_});
+    touched_.push_back({kind, index, from, length, v == last_, amount});
     growth_ += Wide{length} * amount * kGrowthUnit / std::max<Amount>(1, p.capacity());
   };
   one(Clash::registers, slot_[at(v)], op(v).registers);
@@ -235,7 +249,8 @@ void PartialSchedule::settle_rings(int v) {
     }
     for (const auto& [memory, amount] : ring.amounts) {
       memories_[at(memory)].add(0, ii_, amount * (depth - ring.depth));
-      if (depth > ring.depth) touched_.push_back({Clash::memory, memory, 0, ii_, false});
+      if (depth > ring.depth)
+        touched_.push_back({Clash::memory, memory, 0, ii_, false, amount * (depth - ring.depth)});
     }
     ring.depth = depth;
   }
@@ -251,7 +266,7 @@ void PartialSchedule::place(int v, int w, Cycle t) {
   slot_[at(v)] = w;
   for (const Reservation& r : op(v).reservations) {
     units_[at(r.unit)].add(t + r.offset, r.length, r.amount);
-    touched_.push_back({Clash::unit, r.unit, t + r.offset, r.length, true});
+    touched_.push_back({Clash::unit, r.unit, t + r.offset, r.length, true, r.amount});
   }
   load_[at(w)] += op(v).cycles;
   if (takes_turns(w)) executing_[at(w)].add(t, op(v).cycles, 1);
@@ -260,12 +275,12 @@ void PartialSchedule::place(int v, int w, Cycle t) {
   waits_[at(v)] = 0;
   for (const int i : in_[at(v)]) {
     const Edge& e = problem_.edges[at(i)];
-    if (e.blocking || (e.from != v && placed(e.from) && crosses(e))) wait(v, 1);
+    if (e.blocking || (e.from != v && hands_over(e, w))) wait(v, 1);
     if (e.from != v && placed(e.from)) stretch(e.from);
   }
   for (const int i : out_[at(v)]) {
     const Edge& e = problem_.edges[at(i)];
-    if (e.to != v && !e.blocking && placed(e.to) && crosses(e)) wait(e.to, 1);
+    if (planned_.empty() && e.to != v && !e.blocking && placed(e.to) && crosses(e)) wait(e.to, 1);
   }
   settle_rings(v);
 }
@@ -283,7 +298,7 @@ void PartialSchedule::remove(int v) {
   }
   for (const int i : out_[at(v)]) {
     const Edge& e = problem_.edges[at(i)];
-    if (e.to != v && !e.blocking && placed(e.to) && crosses(e)) wait(e.to, -1);
+    if (planned_.empty() && e.to != v && !e.blocking && placed(e.to) && crosses(e)) wait(e.to, -1);
   }
   hold(v, 0, life_[at(v)], -1);
   slot_[at(v)] = -1;
@@ -316,10 +331,12 @@ std::optional<Clash> PartialSchedule::clash() const {
     if (start_[at(e.to)] + e.distance * ii_ < ready)
       return Clash{Clash::dependence, e.to, t, false};
   }
-  for (const Touched& touched : touched_)
+  for (const Touched& touched : touched_) {
+    if (soft_ && touched.kind != Clash::unit) continue;
     if (const auto when =
             profile(touched.kind, touched.index).overflow(touched.begin, touched.length))
       return Clash{touched.kind, touched.index, *when, touched.own};
+  }
   for (const int waiting : new_waits_)
     if (!alone_at(waiting)) return Clash{Clash::waits_for_run, waiting, start_[at(waiting)], false};
   if (takes_turns(w) && op(v).cycles > 0) {
@@ -334,6 +351,22 @@ std::optional<Clash> PartialSchedule::clash() const {
           return Clash{Clash::runs_over_wait, c, start_[at(c)], false};
   }
   return std::nullopt;
+}
+
+Wide PartialSchedule::new_excess() const {
+  Wide sum = 0;
+  for (const Touched& touched : touched_)
+    if (touched.kind != Clash::unit)
+      sum += profile(touched.kind, touched.index)
+                 .excess(touched.begin, touched.length, touched.amount);
+  return sum;
+}
+
+Wide PartialSchedule::excess() const {
+  Wide sum = 0;
+  for (const auto* profiles : {&registers_, &memories_})
+    for (const Profile& p : *profiles) sum += p.excess(0, ii_, std::numeric_limits<Amount>::max());
+  return sum;
 }
 
 std::vector<int> PartialSchedule::blamed(const Clash& clash, int v) const {

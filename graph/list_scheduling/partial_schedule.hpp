@@ -32,8 +32,17 @@ struct Clash {
 
 class PartialSchedule {
  public:
+  /// Do registers and memories clash, or does excess() say by how much they overflow?
+  enum class Storage { clashes, may_overflow };
   /// `problem` must outlive it and have no inner loops.
-  PartialSchedule(const Problem& problem, Cycle ii);
+  PartialSchedule(const Problem& problem, Cycle ii, Storage storage = Storage::clashes);
+
+  /// While nothing is placed: a use that is not placed yet is expected that long after its producer
+  /// as in these starts.
+  void expect(const std::vector<Cycle>& starts) { expected_ = starts; }
+  /// While nothing is placed: every op will be on its slot of these. (So what it waits for is known
+  /// before that is placed.)
+  void plan(const std::vector<int>& slots) { planned_ = slots; }
 
   Cycle ii() const { return ii_; }
   bool placed(int v) const { return slot_[static_cast<std::size_t>(v)] >= 0; }
@@ -64,6 +73,12 @@ class PartialSchedule {
   /// kGrowthUnit.
   Wide growth() const { return growth_; }
   static constexpr Cycle kGrowthUnit = 1'000;
+  /// About what the last place() took above the capacities of registers and memories, amount x
+  /// cycles: a life of several periods counts once, one that grew twice can count twice. It is 0
+  /// only where nothing more overflows.
+  Wide new_excess() const;
+  /// What all takes above them.
+  Wide excess() const;
   /// What executes on a slot, in cycles.
   Cycle load(int w) const { return load_[static_cast<std::size_t>(w)]; }
 
@@ -86,10 +101,12 @@ class PartialSchedule {
     int index;
     Cycle begin, length;
     bool own;
+    Amount amount;
   };
 
   const Op& op(int v) const { return problem_.ops[static_cast<std::size_t>(v)]; }
   bool crosses(const Edge& e) const;
+  bool hands_over(const Edge& e, int w) const;
   bool takes_turns(int w) const { return w != variable_latency_; }
   Cycle life(int v) const;
   Cycle least_life(int v) const;
@@ -106,6 +123,7 @@ class PartialSchedule {
 
   const Problem& problem_;
   Cycle ii_;
+  bool soft_;  ///< storage may overflow
   int variable_latency_;
   std::vector<std::vector<int>> allowed_, in_, out_;  // in_ and out_: edges, by op
   std::vector<std::vector<std::pair<int, Amount>>> held_;
@@ -118,6 +136,8 @@ class PartialSchedule {
   std::vector<Profile> units_, registers_, memories_;
   std::vector<Profile> executing_, waiting_;  // of slots; one at a time beside a wait
   std::vector<Cycle> start_, life_, load_;
+  std::vector<Cycle> expected_;    ///< starts, or empty
+  std::vector<int> planned_;       ///< slots, or empty
   std::vector<int> slot_, waits_;  // waits_: for how many edges
   std::vector<Touched> touched_;
   std::vector<int> new_waits_;

@@ -111,6 +111,21 @@ std::optional<Cycle> Profile::overflow(Cycle begin, Cycle length) const {
   return std::nullopt;
 }
 
+Wide Profile::excess(Cycle begin, Cycle length, Amount most) const {
+  if (length <= 0) return 0;
+  Wide sum = 0;
+  const Cycle first = mod(begin, period_), end = first + std::min(length, period_);
+  std::size_t i = index(first);
+  for (Cycle t = first; t < end; ++i) {
+    if (i == steps_.size()) i = 0;
+    const Cycle next = std::min(end, t + this->end(i) - mod(t, period_));
+    const Amount above = std::min(most, always_ + steps_[i].value - capacity_);
+    if (above > 0) sum += Wide{above} * (next - t);
+    t = next;
+  }
+  return sum;
+}
+
 std::optional<Cycle> Profile::first_fit(Cycle from, Cycle to, Cycle length, Amount amount) const {
   if (length <= 0 || amount <= 0) return from <= to ? std::optional(from) : std::nullopt;
   const Amount turns = amount * (length / period_);

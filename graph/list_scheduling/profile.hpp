@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/problem.hpp"
+#include "graph/wide.hpp"
 
 namespace twill {
 
@@ -27,6 +28,9 @@ class Profile {
   Amount most(Cycle begin, Cycle length) const;
   /// The first t in [begin, begin + length) at which more is taken than the capacity.
   std::optional<Cycle> overflow(Cycle begin, Cycle length) const;
+  /// What is taken above the capacity in [begin, begin + length), of `most` of them in each cycle:
+  /// the sum over the cycles, of at most one period.
+  Wide excess(Cycle begin, Cycle length, Amount most) const;
 
   /// The first, or the last, t in [from, to] such that there is room for `amount` more in
   /// [t, t + length). nullopt = none.

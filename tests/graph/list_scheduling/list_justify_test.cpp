@@ -92,17 +92,19 @@ TEST_CASE("hidden loops of 200 ops: at both bounds, or near; the same each time"
   if (test::kSanitized) return;  // half of the file's time, and the code of the loops above
   ListScheduleOptions options;
   options.effort = 1'000;
-  for (const int filled : {20, 60}) {
-    const Problem problem = hidden(200, filled, 2);
+  int at_both = 0;
+  for (const int filled : {20, 60, 95, 100}) {
+    const Problem problem = hidden(200, filled, 3);
     const Cycle low = lower_bounds(problem).front().value;
     const auto listed = list_justified(problem, low, options);
     REQUIRE(listed);
     CHECK_FALSE(verify(problem, *listed));
     CHECK(listed->initiation_interval == low);
     const Cycle shortest = length_bounds(problem, low).front().value;
-    if (filled == 20) CHECK(listed->length == shortest);
-    CHECK((listed->length - shortest) * 50 <= shortest);
+    CHECK((listed->length - shortest) * 100 <= shortest);
+    at_both += listed->length == shortest;
   }
+  CHECK(at_both >= 3);
   const Problem problem = hidden(200, 20, 1);
   const Cycle low = lower_bounds(problem).front().value;
   const auto listed = list_justified(problem, low, options);

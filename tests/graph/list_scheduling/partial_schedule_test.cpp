@@ -101,6 +101,80 @@ TEST_CASE("no clash on the way, if and only if the judge accepts") {
   CHECK(refused > 1000);
 }
 
+// Slots are known before ops are placed, so that what waits for one that comes later has its wait.
+TEST_CASE(
+    "storage may overflow: nothing clashes and nothing is above, if and only if it is right") {
+  int accepted = 0, refused = 0, above = 0;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) {
+    const Problem problem =
+        seed % 3 == 0 ? ring_loop(seed, everything()) : random_loop(seed, everything());
+    Random random(seed);
+    std::optional<Schedule> schedule = random_schedule(problem, random, 8);
+    if (seed % 2 == 0) schedule = brute_force_at(problem, schedule->initiation_interval, 2);
+    if (!schedule) continue;
+    CAPTURE(seed);
+    PartialSchedule state(problem, schedule->initiation_interval,
+                          PartialSchedule::Storage::may_overflow);
+    disturb(state, problem, random);
+    if (!slots_allowed(state, *schedule)) continue;
+    if (!positive_cycle(problem, schedule->initiation_interval).empty()) continue;
+    if (seed % 4 < 2) state.plan(schedule->warp);
+    if (seed % 8 < 4) {
+      std::vector<Cycle> expected;
+      for (std::size_t v = 0; v < problem.ops.size(); ++v) expected.push_back(random.range(-9, 9));
+      state.expect(expected);
+    }
+    bool clashes = false;
+    for (const int v : shuffled(problem.ops.size(), random)) {
+      const auto i = static_cast<std::size_t>(v);
+      state.place(v, schedule->warp[i], schedule->start[i] + 1);  // and away again
+      state.remove(v);
+      state.place(v, schedule->warp[i], schedule->start[i]);
+      const auto clash = state.clash();
+      if (clash) CHECK(clash->kind != Clash::registers);
+      if (clash) CHECK(clash->kind != Clash::memory);
+      clashes = clashes || clash;
+    }
+    const Wide excess = state.excess();
+    above += !clashes && excess > 0;
+    Schedule moved = state.schedule();
+    const auto violation = verify(problem, moved);
+    CHECK_MESSAGE((clashes || excess > 0) == violation.has_value(),
+                  (violation ? violation->text : "accepted"));
+    (violation ? refused : accepted) += 1;
+  }
+  MESSAGE(accepted << " accepted, " << refused << " refused, " << above << " by storage alone");
+  CHECK(accepted > 1000);
+  CHECK(refused > 1000);
+  CHECK(above > 100);
+}
+
+// Not always: a life of several periods counts once, and one that grew twice can count twice.
+TEST_CASE("what the last op makes overflow is what more overflows, most often") {
+  int more = 0, equal = 0;
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = random_loop(seed, everything());
+    Random random(seed);
+    const Schedule schedule = random_schedule(problem, random, 8);
+    PartialSchedule state(problem, schedule.initiation_interval,
+                          PartialSchedule::Storage::may_overflow);
+    for (const int v : shuffled(problem.ops.size(), random)) {
+      const auto i = static_cast<std::size_t>(v);
+      const Wide before = state.excess();
+      state.place(v, schedule.warp[i], schedule.start[i]);
+      const Wide grown = state.excess() - before;
+      if (grown <= 0) continue;
+      CHECK(state.new_excess() > 0);
+      ++more;
+      equal += state.new_excess() == grown;
+    }
+  }
+  MESSAGE(more << " make more overflow, " << equal << " of them by so much");
+  CHECK(more > 500);
+  CHECK(equal * 2 > more);
+}
+
 TEST_CASE("where there is room for an op, its unit and its wait do not clash") {
   int found = 0;
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {

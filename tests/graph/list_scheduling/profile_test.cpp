@@ -32,6 +32,12 @@ class Cells {
     for (Cycle t = begin; t < begin + length; ++t) most = std::max(most, (*this)[t]);
     return most;
   }
+  Amount excess(Cycle begin, Cycle length, Amount most, Amount capacity) {
+    Amount sum = 0;
+    for (Cycle t = begin; t < begin + std::min(length, static_cast<Cycle>(cells_.size())); ++t)
+      sum += std::clamp<Amount>((*this)[t] - capacity, 0, most);
+    return sum;
+  }
   std::optional<Cycle> overflow(Cycle begin, Cycle length, Amount capacity) {
     for (Cycle t = begin; t < begin + length; ++t)
       if ((*this)[t] > capacity) return t;
@@ -91,6 +97,8 @@ TEST_CASE("what is taken, added and given back at random, is what an array says"
       const auto over = cells.overflow(begin, length, capacity);
       CHECK(profile.overflow(begin, length) == over);
       overflows += over.has_value();
+      for (const Amount most : {0, 1, 2, 100})
+        CHECK(profile.excess(begin, length, most) == cells.excess(begin, length, most, capacity));
       const Cycle to = begin + random.range(-1, 3 * period);
       const Amount amount = random.range(0, 3);
       std::optional<Cycle> first, last;
