@@ -43,12 +43,12 @@ std::string shared_layout_name(const std::vector<std::int64_t>& shape, const std
 
 namespace {
 
-/// Of a tile of fewer rows than any product has, which no tensor memory holds: neighbours of a row
-/// first; "" = it is none.
+/// Of a tile that no product has, of fewer rows or of another form than theirs, and no tensor
+/// memory holds: neighbours of a row first; "" = it has extents that are no powers of two.
 std::string small_tile_layout(std::int64_t m, std::int64_t n, int warps) {
-  constexpr std::int64_t kRowsOfProducts = 64, kTogether = 4, kThreads = 32;
+  constexpr std::int64_t kTogether = 4, kThreads = 32;
   const auto power = [](std::int64_t x) { return x > 0 && (x & (x - 1)) == 0; };
-  if (!power(m) || !power(n) || !power(warps) || m >= kRowsOfProducts) return "";
+  if (!power(m) || !power(n) || !power(warps)) return "";
   const std::int64_t across = std::clamp<std::int64_t>(n / kTogether, 1, kThreads);
   const std::int64_t each = std::min(kTogether, n / across), down = kThreads / across;
   const std::int64_t rows = std::clamp<std::int64_t>(m / down, 1, warps);
@@ -455,6 +455,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     if (chosen.type == value.type && chosen.layout.kind == layout.kind)
       return {converted(chosen, layout), layout, value.type};
   }
+  if (value.function == Function::rearranged) return rearranged(value, in, layout);
   if (is_whole(value, in)) return whole(value, in, layout);
   if (type.empty() || ((value.type == "i32" || value.type == "i8") && !exact))
     throw Refusal{"type", value.id + " is of type " + value.type};
