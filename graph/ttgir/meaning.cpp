@@ -203,6 +203,7 @@ void MeaningBuilder::loop_node(std::size_t v) {
   const Operation& op = m_.op(info.op);
   const OpClass c = class_of(op);
   if (k_.kernel.ops[v].alias_of && c != OpClass::load) return;  // a view: users look through it
+  if (c == OpClass::view && reshapes(op)) return;               // (of what no op makes; likewise)
   if (c == OpClass::load || c == OpClass::copy) return load(v);
   if (c == OpClass::store) return store(v);
   int dimension = -1;

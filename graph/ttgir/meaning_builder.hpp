@@ -154,6 +154,8 @@ class MeaningBuilder {
   Form form(int user, int value, Where where, int copy, int distance, int depth);
   void reshape(int op, Form& of) const;
   Seen seen_in_form(int user, int value, const Form& form, Where where, int copy);
+  Form form_of_seen(int user, int value, const Form& form, Where where, int copy);
+  std::vector<std::int64_t> form_shape(int value) const;
   int place_of_step(int user, int value, meaning::Value step, Where where, int copy);
   Seen reshaped(int user, int value, Where where, int copy, int distance);
   meaning::Operand in_rows_of_form(int index, int tile, meaning::Value& value, Where where,

@@ -66,7 +66,12 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
 /// A tile that the op reduces, seen so that its rows are what is reduced.
 meaning::Operand MeaningBuilder::in_rows(int index, int tile, meaning::Value& value, Where where,
                                          int copy, int dimension) {
-  if (type(tile).shape.size() > 2) return in_rows_of_form(index, tile, value, where, copy);
+  // (Of what is reshaped the columns are rows of another form.)
+  const int made = m_.value(tile).op;
+  const bool in_form = made != kNone && type(tile).shape.size() == 2 &&
+                       axis_of(m_, m_.op(index)) == 0 && reshapes(m_.op(made));
+  if (type(tile).shape.size() > 2 || in_form)
+    return in_rows_of_form(index, tile, value, where, copy);
   const bool of_vector = type(tile).shape.size() == 1;
   const int axis = axis_of(m_, m_.op(index));
   int cut = where == Where::loop ? split_.of(tile) : dimension;

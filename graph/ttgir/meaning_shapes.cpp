@@ -93,12 +93,9 @@ MeaningBuilder::Form MeaningBuilder::form_of_made(int user, int value, Where whe
                                        : source(user, value, where, copy, -1, distance);
   const std::vector<std::int64_t>& extents = type(value).shape;
   form.dimensions.resize(extents.size());
-  for (const std::int64_t extent : extents)
-    if (extent != 1) form.shape.push_back(extent);
-  while (form.shape.size() > (reduces_to_vector(value) ? 1U : 2U)) {
-    form.shape[1] *= form.shape[0];
-    form.shape.erase(form.shape.begin());
-  }
+  form.shape = form_shape(value);
+  if (reduces_to_vector(value) && form.shape.size() == 2)
+    form.shape = {form.shape[0] * form.shape[1]};
   if (seen.operand.value < 0) {  // (one number everywhere)
     form.tiles = {seen};
     for (std::size_t d = 0; d < extents.size(); ++d) push(form.dimensions[d], {extents[d], 0});
@@ -156,11 +153,17 @@ MeaningBuilder::Form MeaningBuilder::form(int user, int value, Where where, int 
   } else if (op.name == "tt.reshape") {
     reshape(made, of);
   } else if (op.name == "tt.join") {
-    const Form other = form(user, op.operands[1], where, copy, distance, depth + 1);
-    if (of.tiles.size() != 1 || other.tiles.size() != 1 || of.tiles[0].operand.value < 0 ||
-        other.tiles[0].operand.value < 0 || of.dimensions != other.dimensions ||
-        of.first != other.first || of.elements != other.elements)
-      refuse(made, "it joins two tiles that are not kept alike");
+    Form other = form(user, op.operands[1], where, copy, distance, depth + 1);
+    const auto alike = [&] {
+      return of.tiles.size() == 1 && other.tiles.size() == 1 && of.tiles[0].operand.value >= 0 &&
+             other.tiles[0].operand.value >= 0 && of.dimensions == other.dimensions &&
+             of.first == other.first && of.elements == other.elements && of.shape == other.shape;
+    };
+    if (!alike()) {  // each as it is seen
+      of = form_of_seen(user, op.operands[0], of, where, copy);
+      other = form_of_seen(user, op.operands[1], other, where, copy);
+    }
+    if (!alike()) refuse(made, "it joins two tiles that are not kept alike");
     of.tiles.push_back(other.tiles[0]);
     of.dimensions.push_back({{2, of.elements}});
   } else {  // tt.split
@@ -259,6 +262,36 @@ MeaningBuilder::Seen MeaningBuilder::seen_in_form(int user, int value, const For
   if (!meaning::is_rearrangement(step)) refuse(user, "it reshapes in too many pieces");
   seen.operand.value = place_of_step(user, value, std::move(step), where, copy);
   return seen;
+}
+
+/// A tile in a form of its own, rearranged before it is used.
+MeaningBuilder::Form MeaningBuilder::form_of_seen(int user, int value, const Form& form,
+                                                  Where where, int copy) {
+  Seen seen = seen_in_form(user, value, form, where, copy);
+  Form made;
+  made.shape = form_shape(value);
+  if (seen.operand.value < 0 || seen.vector != (made.shape.size() == 1))
+    refuse(user, "it joins a repeated number or vector");
+  seen.operand.along_columns = false;
+  made.tiles = {seen};
+  made.elements = 1;
+  const std::vector<std::int64_t>& extents = type(value).shape;
+  made.dimensions.resize(extents.size());
+  for (std::size_t d = extents.size(); d-- > 0; made.elements *= extents[d])
+    push(made.dimensions[d], {extents[d], made.elements});
+  return made;
+}
+
+/// Extents of a tile as a vector or a matrix.
+std::vector<std::int64_t> MeaningBuilder::form_shape(int value) const {
+  std::vector<std::int64_t> shape;
+  for (const std::int64_t extent : type(value).shape)
+    if (extent != 1) shape.push_back(extent);
+  while (shape.size() > 2) {
+    shape[1] *= shape[0];
+    shape.erase(shape.begin());
+  }
+  return shape;
 }
 
 /// In the loop a step of the user's node; else a value of its own.
