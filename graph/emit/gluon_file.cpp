@@ -193,7 +193,7 @@ class GluonFilePrinter {
   void twice() {
     line(0, "");
     line(0, "@gluon.jit");
-    line(0, "def twice(x):  # repeats it, as the last dimension");
+    line(0, "def beside_itself(x):  # repeats it, as the last dimension");
     line(1, "return gl.join(x, x)");
     line(0, "");
     line(0, "");

@@ -164,7 +164,7 @@ Expression ValuePrinter::rearranged(const meaning::Value& value, const std::vect
     needs_.twice = true;
     made.reshape(kept);
     for (std::int64_t k = 0; k < repeats; ++k) {
-      made.text = "twice(" + made.text + ")";
+      made.text = "beside_itself(" + made.text + ")";
       made.shape.push_back(2);
     }
     auto next = static_cast<std::int64_t>(kept.size());
