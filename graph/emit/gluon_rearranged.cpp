@@ -36,10 +36,12 @@ struct Dimension {
 struct Shaped {
   std::string text;
   std::vector<std::int64_t> shape;
+  std::string before = "", reshaped = "";
 
   void reshape(const std::vector<std::int64_t>& to) {
     if (to == shape) return;
-    text = "gl.reshape(" + text + ", " + list_text(to, "[", "]") + ")";
+    if (text != reshaped) before = text;  // (Of two in a row the second is enough.)
+    text = reshaped = "gl.reshape(" + before + ", " + list_text(to, "[", "]") + ")";
     shape = to;
   }
   void permute(const std::vector<std::int64_t>& order) {

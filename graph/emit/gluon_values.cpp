@@ -325,7 +325,15 @@ Layout ValuePrinter::used_with(int value) const {
 std::string ValuePrinter::text_of(const Layout& layout) const {
   const int warps = plan_.warps(slot_);
   if (layout.kind == Layout::alone) return lone_vector_layout(layout.rows, warps);
-  if (tile_layout(plan_.legal.target, layout.rows, layout.columns, warps).empty())
+  // (A result in tensor memory, and what is made of it, has as many rows as a product has.)
+  constexpr std::int64_t kRowsOfProducts = 64;
+  const auto& values = plan_.meaning->values;
+  const bool of_product = layout.rows >= kRowsOfProducts &&
+                          !register_tile(plan_.legal.target, layout.rows, layout.columns, warps) &&
+                          std::any_of(values.begin(), values.end(), [&](const Value& one) {
+                            return one.function == Function::product && one.shape[0] == layout.rows;
+                          });
+  if (of_product || tile_layout(plan_.legal.target, layout.rows, layout.columns, warps).empty())
     throw Refusal{"op", "no register layout is known for a tile of " + std::to_string(layout.rows) +
                             " x " + std::to_string(layout.columns) + " on " +
                             std::to_string(warps) + " warps"};

@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "halves", "pairs-turned", "groups-scaled", "between-groups") for machine in BOTH] + ["half-sums-hopper"]
+                                                 "bytes-stored", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups") for machine in BOTH] + ["half-sums-hopper"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
@@ -34,6 +34,10 @@ IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
 # (No run here is as long as their rings.)
 IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
                 for name in ("behind-in-two", "stats-updated", "numbers-stored", "numbers-where", "every-third", "numbers-kept")})
+# (What the storing slot tells of one store it tells behind the other's; no run here goes
+# round a ring of five twice.)
+IMPLIED.update({"halves-hopper": 1, "halves-blackwell": 2, "groups-scaled-hopper": 3, "groups-scaled-blackwell": 3, "between-groups-hopper": 2,
+                "between-groups-blackwell": 1})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 off = around.off
 
@@ -381,6 +385,22 @@ class NumbersKept:
         yield off(self.most, np.array([most]))
 
 
+class OddTiles:
+    """odd_tiles(x, s, y, steps, stride)."""
+
+    def make(self, n, random):
+        self.steps, self.stride, self.grid = n, 61, (1,)
+        self.x, self.s = around.floats(random, n * 64, 61).astype(np.float16), around.floats(random, n * 64)
+        self.y = np.full((n * 64, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.s, self.y, self.steps, self.stride]
+
+    def errors(self):
+        x = np.concatenate([self.x.astype(np.float64), np.ones((64 * self.steps, 3))], axis=1)
+        yield off(self.y, x * self.s[:, None].astype(np.float64))
+
+
 class Halves:
     """halves(x, y, z, steps): of even and odd numbers the differences and the products."""
 
@@ -479,7 +499,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
                        "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
-                       "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
+                       "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups})
 
 

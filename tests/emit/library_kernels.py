@@ -280,6 +280,16 @@ def odd_loads(x_ptr, w_ptr, y_ptr, steps, stride, D: tl.constexpr):
 
 
 @triton.jit
+def odd_tiles(x_ptr, s_ptr, y_ptr, steps, stride, M: tl.constexpr, N: tl.constexpr):
+    """Rows of numbers of 16 bits that begin anywhere, times a factor each; outside of a row's end one."""
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + (t * M + m)[:, None] * stride + n[None, :], mask=n[None, :] < stride, other=1.0)
+        s = tl.load(s_ptr + t * M + m)
+        tl.store(y_ptr + (t * M + m)[:, None] * N + n[None, :], x.to(tl.float32) * s[:, None])
+
+
+@triton.jit
 def halves(x_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
     """Neighbours apart: the even ones, and the odd ones."""
     d, e = tl.arange(0, 2 * D), tl.arange(0, D)
@@ -406,6 +416,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (sums_from_end, "x_ptr=*fp32:16, w_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, v_ptr=*i32:16, all_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (left_before, "q_ptr=*fp16:16, s_ptr=*fp32:16, x_ptr=*fp16:16, y_ptr=*fp32:16, steps=i32", dict(M=64, N=128, D=128), 8),
     (odd_loads, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, steps=i32, stride=i32", dict(D=256)),
+    (odd_tiles, "x_ptr=*fp16:16, s_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32, stride=i32", dict(M=64, N=64)),
     (halves, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
     (pairs_turned, "x_ptr=*fp32:16, c_ptr=*fp32:16, s_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (groups_scaled, "x_ptr=*fp32:16, y_ptr=*fp32:16, s_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(M=16, N=64, G=16)),
