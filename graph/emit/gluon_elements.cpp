@@ -136,6 +136,11 @@ void SlotPrinter::load_elements(int depth, const Value& value, const std::string
     line(depth, "mbarrier.arrive(" + barrier + ", count=1)");
     return;
   }
+  if (copy.vector == 0 && only_in_registers(value)) {
+    load_in_parts(depth, value, copy, iteration, to);
+    line(depth, "mbarrier.arrive(" + barrier + ", count=1)");
+    return;
+  }
   if (copy.vector == 0 || (copy.fills && !only_in_registers(value)))
     refuse("op",
            value.id +
@@ -150,12 +155,31 @@ void SlotPrinter::load_elements(int depth, const Value& value, const std::string
                   ", increment_count=False)  # every thread, when its copies are there");
 }
 
-/// Has it so few elements that they fit into registers of a slot that moves tiles?
-bool SlotPrinter::few_elements(const Value& value) const {
+/// So many elements fit into registers of a slot that moves tiles.
+std::int64_t SlotPrinter::most_elements() const {
   constexpr std::int64_t kMostOfAThread = 4;
-  std::int64_t all = 1;
-  for (const std::int64_t extent : value.shape) all *= extent;
-  return all <= kMostOfAThread * 32 * warps_;
+  return kMostOfAThread * 32 * warps_;
+}
+
+bool SlotPrinter::few_elements(const Value& value) const {
+  return meaning::elements(value.shape) <= most_elements();
+}
+
+/// Through registers, some rows or columns after the others.
+void SlotPrinter::load_in_parts(int depth, const Value& value, const ElementCopy& copy,
+                                const std::string& iteration, const std::string& to) {
+  Value part = value;
+  const std::size_t cut = value.shape.size() == 2 && value.shape[1] > most_elements() ? 1 : 0;
+  while (part.shape[cut] % 2 == 0 && !few_elements(part)) part.shape[cut] /= 2;
+  if (!few_elements(part) || !gathered_numbers(plan_, value.tensor, iteration).empty())
+    refuse("op", value.id + " is loaded through registers in no parts");
+  const std::string each = std::to_string(part.shape[cut]);
+  line(depth, "for first in gl.static_range(0, " + std::to_string(value.shape[cut]) + ", " + each +
+                  "):  # through registers: cp.async copies 4 bytes or more");
+  const std::string from =
+      elements(depth + 1, part, copy_layout(part.shape, copy, warps_), iteration, "first");
+  line(depth + 1, to + ".slice(first, " + each + (cut == 1 ? ", dim=1)" : ")") + ".store(" +
+                      loaded_elements(value, from) + ")");
 }
 
 /// Do only ops that take it to registers read what a load of the loop has copied?

@@ -88,6 +88,7 @@ class GluonFilePrinter {
       line(0, first().constant[k] + ": gl.constexpr = gl.constexpr(" +
                   number_text(meaning.constants[k].second) + ")");
     if (file_.needs.anew) anew();
+    if (file_.needs.twice) twice();
     if (file_.needs.running_sum) scan_function("add_up", "a + b", "sums");
     if (file_.needs.running_max) scan_function("keep_larger", "gl.maximum(a, b)", "maxima");
     if (file_.needs.running_min) scan_function("keep_smaller", "gl.minimum(a, b)", "minima");
@@ -185,6 +186,15 @@ class GluonFilePrinter {
     line(1,
          "return gl.inline_asm_elementwise(\"mov.b32 $0, $1;\", \"=r,r\", [x], gl.int32, "
          "is_pure=False, pack=1)");
+    line(0, "");
+    line(0, "");
+  }
+
+  void twice() {
+    line(0, "");
+    line(0, "@gluon.jit");
+    line(0, "def beside_itself(x):  # repeats it, as the last dimension");
+    line(1, "return gl.join(x, x)");
     line(0, "");
     line(0, "");
   }

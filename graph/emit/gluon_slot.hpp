@@ -17,6 +17,7 @@ struct ModuleNeeds {
   bool fence = false, tcgen05_commit = false, wgmma_init = false, async_copy = false;
   bool anew = false, running_sum = false, running_max = false, running_min = false,
        bulk_add = false, tmem_parts = false, shared_views = false, warp_products = false;
+  bool twice = false;                ///< a function that repeats a tile in a dimension of its own
   std::set<std::string> row_places;  ///< names of place_definition()
   int product_depth = 0;             ///< of the products; 0 = there is none yet
 };

@@ -209,7 +209,10 @@ class SlotPrinter {
   std::vector<std::string> gather_lines(const Value& value, const std::string& layout,
                                         ElementNames& names);
   void gather_before();
+  std::int64_t most_elements() const;
   bool few_elements(const Value& value) const;
+  void load_in_parts(int depth, const Value& value, const ElementCopy& copy,
+                     const std::string& iteration, const std::string& to);
   bool only_in_registers(const Value& value) const;
   /// What a load has copied, with its number outside its bounds, where that is another one than 0.
   Expression filled_outside(int value, const Expression& copied, Iteration it);

@@ -43,12 +43,12 @@ std::string shared_layout_name(const std::vector<std::int64_t>& shape, const std
 
 namespace {
 
-/// Of a tile of fewer rows than any product has, which no tensor memory holds: neighbours of a row
-/// first; "" = it is none.
+/// Of a tile that no product has, of fewer rows or of another form than theirs, and no tensor
+/// memory holds: neighbours of a row first; "" = it has extents that are no powers of two.
 std::string small_tile_layout(std::int64_t m, std::int64_t n, int warps) {
-  constexpr std::int64_t kRowsOfProducts = 64, kTogether = 4, kThreads = 32;
+  constexpr std::int64_t kTogether = 4, kThreads = 32;
   const auto power = [](std::int64_t x) { return x > 0 && (x & (x - 1)) == 0; };
-  if (!power(m) || !power(n) || !power(warps) || m >= kRowsOfProducts) return "";
+  if (!power(m) || !power(n) || !power(warps)) return "";
   const std::int64_t across = std::clamp<std::int64_t>(n / kTogether, 1, kThreads);
   const std::int64_t each = std::min(kTogether, n / across), down = kThreads / across;
   const std::int64_t rows = std::clamp<std::int64_t>(m / down, 1, warps);
@@ -325,7 +325,15 @@ Layout ValuePrinter::used_with(int value) const {
 std::string ValuePrinter::text_of(const Layout& layout) const {
   const int warps = plan_.warps(slot_);
   if (layout.kind == Layout::alone) return lone_vector_layout(layout.rows, warps);
-  if (tile_layout(plan_.legal.target, layout.rows, layout.columns, warps).empty())
+  // (A result in tensor memory, and what is made of it, has as many rows as a product has.)
+  constexpr std::int64_t kRowsOfProducts = 64;
+  const auto& values = plan_.meaning->values;
+  const bool of_product = layout.rows >= kRowsOfProducts &&
+                          !register_tile(plan_.legal.target, layout.rows, layout.columns, warps) &&
+                          std::any_of(values.begin(), values.end(), [&](const Value& one) {
+                            return one.function == Function::product && one.shape[0] == layout.rows;
+                          });
+  if (of_product || tile_layout(plan_.legal.target, layout.rows, layout.columns, warps).empty())
     throw Refusal{"op", "no register layout is known for a tile of " + std::to_string(layout.rows) +
                             " x " + std::to_string(layout.columns) + " on " +
                             std::to_string(warps) + " warps"};
@@ -455,6 +463,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     if (chosen.type == value.type && chosen.layout.kind == layout.kind)
       return {converted(chosen, layout), layout, value.type};
   }
+  if (value.function == Function::rearranged) return rearranged(value, in, layout);
   if (is_whole(value, in)) return whole(value, in, layout);
   if (type.empty() || ((value.type == "i32" || value.type == "i8") && !exact))
     throw Refusal{"type", value.id + " is of type " + value.type};

@@ -124,6 +124,9 @@ class ValuePrinter {
                        const Layout& layout) const;
   /// In a layout that Triton scans, and back.
   Expression running(const meaning::Value& value, const Expression& of, const Layout& layout) const;
+  /// gluon_rearranged.cpp
+  Expression rearranged(const meaning::Value& value, const std::vector<Expression>& in,
+                        const Layout& layout) const;
   /// Of a matrix its rows, or its columns where it is seen transposed; of a vector a number:
   /// gluon_reductions.cpp.
   Expression reduced(const meaning::Value& value, const Expression& of, const Layout& layout) const;

@@ -106,6 +106,7 @@ std::set<std::string> words_of_gluon_files() {
           "first",
           "turn",
           "anew",
+          "beside_itself",
           "add_up",
           "keep_larger",
           "keep_smaller",

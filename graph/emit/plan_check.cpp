@@ -54,6 +54,8 @@ class Checker {
       if (meaning::runs(value.function) && !triton_)
         return Refusal{"op", value.id + " is a running sum: no text is written for it"};
       const bool of_whole = value.type == "i32" || value.type == "i8";
+      if (value.function == Function::rearranged && !triton_)
+        return Refusal{"op", value.id + " is a tile in another form: no text is written for it"};
       if ((value.function == Function::bits ||
            (of_whole && meaning::reduces_rows(value.function))) &&
           !triton_)

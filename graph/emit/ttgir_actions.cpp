@@ -38,20 +38,26 @@ Thing Builder::index_of(const Thing& place, const Thing& index) {
 Thing Builder::slice_of(const Thing& place, const Expr& call) {
   const Type of = type(place);
   const std::int64_t begin = whole_argument(call, 0, ""), count = whole_argument(call, 1, "");
-  const bool said = argument(call, 2, "dim") != nullptr;
-  if (of.shape.size() != 2 || (said && whole_argument(call, 2, "dim") != 1))
+  const bool said = argument(call, 2, "dim") != nullptr, shared = of.kind == Type::shared;
+  const std::size_t rank = of.shape.size();
+  // (What Gluon takes where nothing is said: columns of tensor memory, else rows.)
+  const std::int64_t dimension = said ? whole_argument(call, 2, "dim") : shared ? 0 : 1;
+  if (rank < 1 || rank > 2 || dimension < 0 || dimension >= static_cast<std::int64_t>(rank) ||
+      (dimension == 0 && !shared))
     no_text("a part along rows");
-  if (begin < 0 || count <= 0 || begin + count > of.shape[1]) no_text("a part beyond the end");
+  const auto d = static_cast<std::size_t>(dimension);
+  if (begin < 0 || count <= 0 || begin + count > of.shape[d]) no_text("a part beyond the end");
   Type to = of;
-  to.shape[1] = count;
+  to.shape[d] = count;
   const std::string types = " : " + of.text() + " -> " + to.text();
   if (of.kind == Type::tensor_memory)
     return Thing::make_value(
         pure("ttng.tmem_subslice $0 {offset = " + std::to_string(begin) + " : i32}" + types,
              {place.id}, to));
-  if (of.kind != Type::shared) no_text("a part of what is no place");
-  return Thing::make_value(
-      pure("ttg.memdesc_subslice $0[0, " + std::to_string(begin) + "]" + types, {place.id}, to));
+  if (!shared) no_text("a part of what is no place");
+  const std::string first = std::to_string(begin);
+  const std::string places = rank == 1 ? first : d == 0 ? first + ", 0" : "0, " + first;
+  return Thing::make_value(pure("ttg.memdesc_subslice $0[" + places + "]" + types, {place.id}, to));
 }
 
 Thing Builder::turned(const Thing& place) {

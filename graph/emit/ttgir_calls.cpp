@@ -314,6 +314,7 @@ Thing Builder::function_call(const TreeFunction& function, const Expr& call) {
 }
 
 bool Builder::value_call(const std::string& name, const Expr& call, Thing& made) {
+  if (name == "gl.reshape" || name == "gl.join" || name == "gl.split") no_text("a reshaped tile");
   if (name == "gl.full")
     made = full(call);
   else if (name == "gl.arange")

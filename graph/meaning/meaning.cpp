@@ -4,6 +4,7 @@
 #include <array>
 
 #include "graph/index.hpp"
+#include "graph/meaning/rearranged.hpp"
 
 namespace twill::meaning {
 namespace {
@@ -76,6 +77,7 @@ constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"running_max", 1, 2, Form::other},
     {"running_min", 1, 2, Form::other},
     {"bits", 1, 1, Form::elementwise},
+    {"rearranged", 2, 3 + 2 * kMostDigits, Form::other},
 }};
 
 const FunctionRow& row_of(Function function) {

@@ -90,8 +90,9 @@ enum class Function {
   running_max,   ///< as running_sum: the largest of those
   running_min,   ///< the smallest of those
   bits,          ///< of an i32 the f32 that has its bits, of an f32 the i32
+  rearranged,    ///< elements of a tile, or of two, in another order (rearranged.hpp)
 };
-inline constexpr int kFunctions = 61;
+inline constexpr int kFunctions = 62;
 
 std::string_view name_of(Function function);
 /// Least and largest number of operands, without the tensor and bounds.

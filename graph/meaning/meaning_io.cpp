@@ -11,6 +11,7 @@
 #include "graph/index.hpp"
 #include "graph/meaning/bounds.hpp"
 #include "graph/meaning/number_type.hpp"
+#include "graph/meaning/rearranged.hpp"
 #include "graph/problem.hpp"
 
 namespace twill::meaning {
@@ -144,7 +145,8 @@ class MeaningReader {
   }
 
   void computation(const JsonValue& computes, int v, Value& one) {
-    const auto parts = computes.elements_up_to(4 + kBoundNumbers * kMostBounds);
+    const auto parts =
+        computes.elements_up_to(4 + std::max(kBoundNumbers * kMostBounds, 2 * kMostDigits));
     if (parts.empty()) computes.fail("must begin with the name of a function");
     one.function = function_of(parts[0]);
     const std::size_t first = has_tensor(one.function) ? 2 : 1;
@@ -446,6 +448,9 @@ class MeaningReader {
         place.at("type").fail(std::string(name_of(one.function)) + " makes f32");
       one.shape = {in[0].size() == 2 ? in[0][0] : 1, 2};
       expected = in[0];
+    } else if (one.function == Function::rearranged) {
+      one.shape = expected = one.tile;
+      check_rearranged(one, place, disagree);
     } else if (one.function == Function::scaled) {
       if (in[0].size() != 2 || in[1].size() != 2 || in[0][0] != in[1][0] ||
           in[0][1] % in[1][1] != 0)
@@ -506,6 +511,25 @@ class MeaningReader {
     if (one.tile != expected)
       tile.fail("must be " + shape_text(expected) + " by the shapes of the operands of " +
                 std::string(name_of(one.function)));
+  }
+
+  /// The tiles have the result's type and one number of elements, and all places are in them.
+  template <class Disagree>
+  void check_rearranged(const Value& one, const JsonValue& place, const Disagree& disagree) const {
+    if (!is_rearrangement(one) || one.tile.size() > 2)
+      disagree("one or two tiles, the first place, and an extent and a step of each digit");
+    const Rearrangement how = rearrangement_of(one);
+    std::int64_t all = 0;
+    for (std::size_t k = 0; k < how.tiles; ++k) {
+      const Value& tile = m_.values[at(one.operands[k].value)];
+      if (tile.type != one.type) place.at("type").fail("must be the type of what is rearranged");
+      if (one.operands[k].transposed || one.operands[k].is_part() ||
+          elements(tile.shape) != elements(m_.values[at(one.operands[0].value)].shape))
+        disagree("must be whole tiles of one size");
+      all += elements(tile.shape);
+    }
+    if (how.elements() != elements(one.tile) || how.last() >= all)
+      disagree("the digits are not those of the result, or leave the tiles");
   }
 
   /// What is of integers has integers, and a comparison makes some.

@@ -11,6 +11,7 @@
 #include "graph/meaning/bounds.hpp"
 #include "graph/meaning/integers.hpp"
 #include "graph/meaning/number_type.hpp"
+#include "graph/meaning/rearranged.hpp"
 
 namespace twill::meaning {
 namespace {
@@ -180,7 +181,8 @@ class Interpreter {
   /// Is the result one of the operands, in a type that has all of theirs? Then nothing is rounded.
   bool is_exact(const Value& value) const {
     if (is_of_integers(value.function) || is_comparison(value.function) ||
-        gives_place(value.function) || value.function == Function::bits)
+        gives_place(value.function) || value.function == Function::bits ||
+        value.function == Function::rearranged)  // (of one type)
       return true;
     if (sums_integers(value)) return true;
     constexpr Function kMoves[] = {
@@ -380,6 +382,12 @@ class Interpreter {
         }
         return reduced(value.function, in[0], k);
       case Function::bits: return of_bits(value, x(0));
+      case Function::rearranged: {
+        const std::size_t each = in[0].value.data.size();
+        const auto from =
+            static_cast<std::size_t>(rearrangement_of(value).place(static_cast<std::int64_t>(k)));
+        return pick(in[from / each], from % each);
+      }
       case Function::scaled: {
         const std::size_t wide = columns / static_cast<std::size_t>(in[1].value.shape[1]);
         const Near scale = pick(in[1], k / wide);

@@ -12,6 +12,7 @@
 #include "graph/meaning/bounds.hpp"
 #include "graph/meaning/integers.hpp"
 #include "graph/meaning/number_type.hpp"
+#include "graph/meaning/rearranged.hpp"
 
 namespace twill::meaning {
 namespace {
@@ -280,6 +281,17 @@ Numbers counted(const Value& value, const Numbers& in) {
   return result;
 }
 
+Numbers in_other_order(const Value& value, std::span<const Numbers> in) {
+  const Rearrangement how = rearrangement_of(value);
+  const std::size_t each = in[0].data.size();
+  Numbers result{value.shape, {}};
+  for (std::int64_t e = 0; e < elements(value.shape); ++e) {
+    const auto from = static_cast<std::size_t>(how.place(e));
+    result.data.push_back(in[from / each].data[from % each]);
+  }
+  return result;
+}
+
 Numbers turned(const Numbers& in) {
   const std::size_t m = extent(in, 0), n = extent(in, 1);
   Numbers result{{in.shape[1], in.shape[0]}, std::vector<double>(in.data.size())};
@@ -335,6 +347,7 @@ Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int
     case Function::beside: result = two_columns(value, operands); break;
     case Function::within: result = within_bounds(value, operands, i); break;
     case Function::places: result = placed(value, i); break;
+    case Function::rearranged: result = in_other_order(value, operands); break;
     case Function::histogram: result = counted(value, operands[0]); break;
     case Function::scaled: result = scaled_rows(value, operands[0], operands[1]); break;
     case Function::place_of_max:

@@ -38,6 +38,7 @@ class Builder {
   void add_alloc(int index, int copy);
   void add_control(int index, int copy);
   void add_number(int index);
+  bool shows_joined(const Operation& op) const;
   void add_compute(int index, int copy);
   void add_direct_store(int index, int copy);
   bool fills_resident(int tile) const;

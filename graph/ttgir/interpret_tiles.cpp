@@ -119,6 +119,63 @@ std::string Interpreter::predicate(int op) const {
   return std::string(word);
 }
 
+/// tt.trans: dimension d of the result is the one that its order names at d.
+Held Interpreter::permuted(int op) const {
+  const Held& from = operand(op, 0);
+  const std::string_view text = m_.attribute(m_.op(op), "order");
+  const std::size_t colon = text.find(':');
+  std::vector<std::size_t> order;
+  for (std::size_t k = colon == std::string_view::npos ? 0 : colon; k < text.size(); ++k)
+    if (text[k] >= '0' && text[k] <= '9') order.push_back(static_cast<std::size_t>(text[k] - '0'));
+  const std::size_t rank = from.shape.size();
+  std::vector<bool> named(rank, false);
+  for (const std::size_t d : order)
+    if (d >= rank || named[d])
+      refuse(op, "its order is none of its dimensions");
+    else
+      named[d] = true;
+  if (order.size() != rank) refuse(op, "its order is none of its dimensions");
+  std::vector<std::int64_t> step(rank, 1);
+  for (std::size_t d = rank; d-- > 1;) step[d - 1] = step[d] * from.shape[d];
+  Held held;
+  held.base = from.base;
+  for (const std::size_t d : order) held.shape.push_back(from.shape[d]);
+  for (std::int64_t e = 0; e < count(held.shape); ++e) {
+    std::int64_t rest = e, place = 0;
+    for (std::size_t d = rank; d-- > 0; rest /= held.shape[d])
+      place += rest % held.shape[d] * step[order[d]];
+    if (!from.real.empty()) held.real.push_back(from.real.at(static_cast<std::size_t>(place)));
+    if (!from.whole.empty()) held.whole.push_back(from.whole.at(static_cast<std::size_t>(place)));
+  }
+  return held;
+}
+
+/// tt.join: two tiles as the last dimension of one; tt.split: that apart.
+void Interpreter::beside_each_other(int op) {
+  const Held a = operand(op, 0);
+  if (m_.op(op).name == "tt.join") {
+    const Held b = operand(op, 1);
+    if (a.shape != b.shape || a.base >= 0 || b.base >= 0) refuse(op, "it joins no two tiles");
+    Held held;
+    held.shape = a.shape;
+    held.shape.push_back(2);
+    for (std::size_t e = 0; e < a.real.size(); ++e)
+      held.real.insert(held.real.end(), {a.real[e], b.real.at(e)});
+    for (std::size_t e = 0; e < a.whole.size(); ++e)
+      held.whole.insert(held.whole.end(), {a.whole[e], b.whole.at(e)});
+    return set(op, std::move(held));
+  }
+  if (a.shape.empty() || a.shape.back() != 2 || a.base >= 0 || m_.op(op).results.size() != 2)
+    refuse(op, "it splits what has no two parts");
+  for (const std::size_t part : {std::size_t{0}, std::size_t{1}}) {
+    Held held;
+    held.shape.assign(a.shape.begin(), a.shape.end() - 1);
+    for (std::size_t e = part; e < a.real.size(); e += 2) held.real.push_back(a.real[e]);
+    for (std::size_t e = part; e < a.whole.size(); e += 2) held.whole.push_back(a.whole[e]);
+    set(op, std::move(held), part);
+  }
+}
+
 Held Interpreter::transposed(const Held& tile) {
   Held result;
   result.shape = {tile.shape[1], tile.shape[0]};
@@ -475,8 +532,11 @@ bool Interpreter::tiles(int op) {
     return true;
   }
   if (name == "tt.trans") {
-    if (operand(op, 0).shape.size() != 2) refuse(op, "it transposes no matrix");
-    set(op, transposed(operand(op, 0)));
+    set(op, permuted(op));
+    return true;
+  }
+  if (name == "tt.join" || name == "tt.split") {
+    beside_each_other(op);
     return true;
   }
   if (name == "tt.histogram") {

@@ -85,6 +85,8 @@ class Interpreter {
   static std::vector<double> numbers(const Held& tile);
   std::string predicate(int op) const;
   static Held transposed(const Held& tile);
+  Held permuted(int op) const;
+  void beside_each_other(int op);
 
   const Module& m_;
   int loop_, function_ = kNone;

@@ -98,7 +98,8 @@ std::vector<std::int64_t> MeaningBuilder::shape(int op, int value, int dimension
     const Operation& o = m_.op(op);
     const bool moves = o.name == "tt.descriptor_load" || o.name == "tt.descriptor_store" ||
                        o.name == "ttg.convert_layout" || o.name == "tt.reshape" ||
-                       o.name == "ttg.local_alloc" || o.name == "ttg.memdesc_reshape";
+                       o.name == "ttg.local_alloc" || o.name == "ttg.memdesc_reshape" ||
+                       o.name == "tt.reduce" || class_of(o) == OpClass::elementwise;
     if (!moves || dimension >= 0) refuse(op, "a tile of more than two dimensions");
     while (all.size() > 2) {
       all[1] *= all[0];
@@ -165,6 +166,15 @@ void MeaningBuilder::check_shapes(const meaning::Meaning& meaning,
   } else if (value.function == Function::scaled) {
     right = in[0] == value.shape && in[1].size() == 2 && in[1][0] == in[0][0] &&
             in[1][1] * kScaledTogether == in[0][1];
+  } else if (value.function == Function::rearranged) {
+    const meaning::Rearrangement how = meaning::rearrangement_of(value);
+    std::int64_t all = 0;
+    for (std::size_t k = 0; k < how.tiles; ++k) {
+      right = right && meaning::elements(in[k]) == meaning::elements(in[0]) &&
+              meaning.values[at(value.operands[k].value)].type == value.type;
+      all += meaning::elements(in[k]);
+    }
+    right = right && how.elements() == meaning::elements(value.shape) && how.last() < all;
   } else if (meaning::finds_place(value.function)) {
     right = value.shape == std::vector<std::int64_t>{in[0].size() == 2 ? in[0][0] : 1, 2};
   } else if (value.function != Function::load && value.function != Function::places &&
@@ -193,6 +203,7 @@ void MeaningBuilder::loop_node(std::size_t v) {
   const Operation& op = m_.op(info.op);
   const OpClass c = class_of(op);
   if (k_.kernel.ops[v].alias_of && c != OpClass::load) return;  // a view: users look through it
+  if (c == OpClass::view && reshapes(op)) return;               // (of what no op makes; likewise)
   if (c == OpClass::load || c == OpClass::copy) return load(v);
   if (c == OpClass::store) return store(v);
   int dimension = -1;

@@ -194,7 +194,7 @@ bool MeaningBuilder::places(int index, meaning::Value& value, Where where, int c
                             int dimension) {
   const Operation& op = m_.op(index);
   if (op.results.size() != 1 || !is_tile(op.results[0], TypeKind::tensor) ||
-      !type(op.results[0]).element.starts_with('i'))
+      !type(op.results[0]).element.starts_with('i') || type(op.results[0]).shape.size() > 2)
     return false;
   const int result = op.results[0];
   value.type = "i32";

@@ -4,7 +4,7 @@
 // meaning_bounds.cpp: other masks that compare places, and places; meaning_handed.cpp: what other
 // loops and branches make and use; meaning_earlier.cpp: loops before the loop; meaning_scalars.cpp:
 // numbers; meaning_integers.cpp: integers and flags that are data;
-// meaning_branches.cpp: branches.
+// meaning_branches.cpp: branches; meaning_shapes.cpp: reshaped tiles, those of three dimensions.
 #pragma once
 
 #include <functional>
@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/meaning/rearranged.hpp"
 #include "graph/ttgir/index_values.hpp"
 #include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/op_class.hpp"
@@ -83,7 +84,8 @@ class MeaningBuilder {
   void reduction(int op, meaning::Value& value, Where where, int copy, int dimension);
   void running(int op, meaning::Value& value, Where where, int copy, int dimension);
   void largest(int op, meaning::Value& value, Where where, int copy, int dimension);
-  meaning::Operand in_rows(int op, int tile, Where where, int copy, int dimension);
+  meaning::Operand in_rows(int op, int tile, meaning::Value& value, Where where, int copy,
+                           int dimension);
   bool keeps_first(const Operation& op, std::int64_t further) const;
   bool place_alone(int op) const;
   bool are_places(const Operation& op, bool of_vector) const;
@@ -101,7 +103,9 @@ class MeaningBuilder {
 
   // meaning_sources.cpp
   Seen source(int user, int value, Where where, int copy, int dimension, int distance = 0);
-  Seen of_op(int user, int value, Where where, int copy, int dimension, int distance);
+  /// `kept`: of what is kept in another form than its type's, that (meaning_shapes.cpp).
+  Seen of_op(int user, int value, Where where, int copy, int dimension, int distance,
+             bool kept = false);
   Seen carried(int user, int value, int copy, int dimension, int distance);
   Seen result_of_loop(int user, int value, int copy);
   Seen number(int op, double x) const;
@@ -133,6 +137,29 @@ class MeaningBuilder {
   bool takes_bits(int op) const;
   bool bits(int op, meaning::Value& value, Where where, int copy, int dimension);
   Seen bits_for(int user, int op, Where where, int copy, int dimension, int distance);
+
+  // meaning_shapes.cpp
+  /// A tile: per dimension of its type the digits of where an element comes from, in the tiles that
+  /// are kept, behind each other.
+  struct Form {
+    std::vector<Seen> tiles;
+    std::vector<std::int64_t> shape;  ///< of one of them
+    std::int64_t elements = 0;        ///< likewise
+    std::int64_t first = 0;
+    std::vector<std::vector<meaning::Digit>> dimensions;
+  };
+  bool reshapes(const Operation& op) const;
+  bool reduces_to_vector(int value) const;
+  Form form_of_made(int user, int value, Where where, int copy, int distance);
+  Form form(int user, int value, Where where, int copy, int distance, int depth);
+  void reshape(int op, Form& of) const;
+  Seen seen_in_form(int user, int value, const Form& form, Where where, int copy);
+  Form form_of_seen(int user, int value, const Form& form, Where where, int copy);
+  std::vector<std::int64_t> form_shape(int value) const;
+  int place_of_step(int user, int value, meaning::Value step, Where where, int copy);
+  Seen reshaped(int user, int value, Where where, int copy, int distance);
+  meaning::Operand in_rows_of_form(int index, int tile, meaning::Value& value, Where where,
+                                   int copy);
 
   // meaning_integers.cpp
   bool is_flags(int value) const;

@@ -56,15 +56,22 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
     tile = m_.op(m_.value(tile).op).operands[0];
   if (scan) return running(index, value, where, copy, dimension);
   // A vector becomes a number; a matrix with one row or column is none.
-  const bool of_vector = type(tile).shape.size() == 1 && value.shape.empty();
-  if (!of_vector && (type(tile).shape.size() != 2 || value.shape.size() != 1))
+  const std::size_t rank = type(tile).shape.size();
+  const bool of_vector = rank == 1 && value.shape.empty();
+  if (!of_vector && rank < 3 && (rank != 2 || value.shape.size() != 1))
     refuse(index, "it reduces a tile that is no matrix");
-  value.operands = {in_rows(index, tile, where, copy, dimension)};
+  value.operands = {in_rows(index, tile, value, where, copy, dimension)};
 }
 
 /// A tile that the op reduces, seen so that its rows are what is reduced.
-meaning::Operand MeaningBuilder::in_rows(int index, int tile, Where where, int copy,
-                                         int dimension) {
+meaning::Operand MeaningBuilder::in_rows(int index, int tile, meaning::Value& value, Where where,
+                                         int copy, int dimension) {
+  // (Of what is reshaped the columns are rows of another form.)
+  const int made = m_.value(tile).op;
+  const bool in_form = made != kNone && type(tile).shape.size() == 2 &&
+                       axis_of(m_, m_.op(index)) == 0 && reshapes(m_.op(made));
+  if (type(tile).shape.size() > 2 || in_form)
+    return in_rows_of_form(index, tile, value, where, copy);
   const bool of_vector = type(tile).shape.size() == 1;
   const int axis = axis_of(m_, m_.op(index));
   int cut = where == Where::loop ? split_.of(tile) : dimension;
@@ -156,7 +163,7 @@ void MeaningBuilder::first_place_of(int index, meaning::Value& value, Where wher
     refuse(index, "it reduces a tile that is no matrix");
   if (!are_places(op, of_vector))
     refuse(index, "what it reduces with the numbers is not their places");
-  value.operands = {in_rows(index, tile, where, copy, dimension)};
+  value.operands = {in_rows(index, tile, value, where, copy, dimension)};
   value.function = most ? Function::place_of_max : Function::place_of_min;
   value.type = "i32";
 }
@@ -181,7 +188,7 @@ void MeaningBuilder::largest(int index, meaning::Value& value, Where where, int 
     refuse(index, "it compares numbers of " + number);
   if (!are_places(op, of_vector))
     refuse(index, "what it reduces with the numbers is not their places");
-  value.operands = {in_rows(index, tile, where, copy, dimension)};
+  value.operands = {in_rows(index, tile, value, where, copy, dimension)};
   value.function = keeps_first(op, kSignedMore) ? Function::largest : Function::smallest;
   value.type = "f32";
   value.shape = {of_vector ? 1 : value.shape[0], 2};
@@ -224,6 +231,7 @@ void MeaningBuilder::running(int index, meaning::Value& value, Where where, int 
   const Operation& op = m_.op(index);
   const bool back = m_.attribute(op, "reverse").find("true") != std::string_view::npos;
   const int axis = axis_of(m_, op), tile = op.operands[0];
+  if (type(tile).shape.size() > 2) refuse(index, "it scans a tile of more than two dimensions");
   const int cut = where == Where::loop ? split_.of(tile) : dimension;
   if (cut == axis) refuse(index, "it scans over sub-tiles");
   const Seen seen = source(index, tile, where, copy, cut);

@@ -103,7 +103,7 @@ MeaningBuilder::Seen MeaningBuilder::source(int user, int value, Where where, in
 }
 
 MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int copy,
-                                           int dimension, int distance) {
+                                           int dimension, int distance, bool kept) {
   const int index = m_.value(value).op;
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
@@ -137,12 +137,12 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
   if (inside && takes_bits(index)) return bits_for(user, index, where, copy, dimension, distance);
   if (c == OpClass::view && !takes_bits(index)) {
     if (keeps_matrix(op)) return source(user, op.operands[0], where, copy, dimension, distance);
-    if (is_tile(value, TypeKind::tensor) &&
-        (op.name == "tt.join" || op.name == "tt.split" || op.name == "tt.reshape"))
-      refuse(user, "it uses a tile that is reshaped (" + std::string(op.name) + ")");
+    if (reshapes(op)) return reshaped(user, value, where, copy, distance);
     return view(op, source(user, op.operands[0], where, copy,
                            dimension_before_view(index, dimension), distance));
   }
+  if (!kept && reduces_to_vector(value) && shape(index, value, -1).size() > 1)
+    return reshaped(user, value, where, copy, distance);
   if (inside) {
     const int made = node(index, copy);
     if (made == kNone)

@@ -384,6 +384,19 @@ void Builder::add_direct_store(int index, int copy) {
     sources_.set(buffer, copy, node);
 }
 
+/// Does it show two tiles that are joined, in whatever form?
+bool Builder::shows_joined(const Operation& op) const {
+  constexpr int kMostViews = 100;
+  const Operation* one = &op;
+  for (int depth = 0; depth < kMostViews && one != nullptr; ++depth) {
+    if (one->name == "tt.join") return true;
+    if (class_of(*one) != OpClass::view || one->operands.empty()) return false;
+    const int made = m_.value(one->operands[0]).op;
+    one = made == kNone || m_.op(made).block != op.block ? nullptr : &m_.op(made);
+  }
+  return false;
+}
+
 void Builder::add_compute(int index, int copy) {
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
@@ -404,7 +417,8 @@ void Builder::add_compute(int index, int copy) {
       tile = value;
   for (const int value : op.operands)
     if (tile == kNone && is_tile(value, TypeKind::tensor)) tile = value;
-  if (tile == kNone) return;  // an op without tiles, as a print
+  if (tile == kNone) return;             // an op without tiles, as a print
+  if (view && shows_joined(op)) return;  // (who uses it reads both)
   if (view && (op.operands.empty() || op.results.empty()))
     throw InputError(m_.source, Module::place(op), std::string(op.name),
                      "a view needs an operand and a result");

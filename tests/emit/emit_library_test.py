@@ -19,9 +19,11 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed") for machine in BOTH] + ["half-sums-hopper"]
+                                                 "bytes-stored", "nibbles-mixed", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups") for machine in BOTH] + ["half-sums-hopper"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
+# (Vectors of 32 and of 64.)
+pointers.NARROW.update({f"{name}-{machine}": 4 for name in ("pairs-turned", "odd-tiles") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
 # behind the other's.
 IMPLIED = {"sums-added-hopper": 1, "sums-added-blackwell": 1, "bits-changed-hopper": 1, "bits-changed-blackwell": 1, "running-most-hopper": 1,
@@ -34,6 +36,10 @@ IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
 # (No run here is as long as their rings.)
 IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
                 for name in ("behind-in-two", "stats-updated", "numbers-stored", "numbers-where", "every-third", "numbers-kept")})
+# (What the storing slot tells of one store it tells behind the other's; no run here goes
+# round a ring of five twice.)
+IMPLIED.update({"halves-hopper": 1, "halves-blackwell": 2, "groups-scaled-hopper": 3, "groups-scaled-blackwell": 3, "between-groups-hopper": 2,
+                "between-groups-blackwell": 1})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 IMPLIED["nibbles-mixed-hopper"] = 8  # (those of the text for 8 steps)
 off = around.off
@@ -382,6 +388,94 @@ class NumbersKept:
         yield off(self.most, np.array([most]))
 
 
+class OddTiles:
+    """odd_tiles(x, s, y, steps, stride)."""
+
+    def make(self, n, random):
+        self.steps, self.stride, self.grid = n, 61, (1,)
+        self.x, self.s = around.floats(random, n * 64, 61).astype(np.float16), around.floats(random, n * 64)
+        self.y = np.full((n * 64, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.s, self.y, self.steps, self.stride]
+
+    def errors(self):
+        x = np.concatenate([self.x.astype(np.float64), np.ones((64 * self.steps, 3))], axis=1)
+        yield off(self.y, x * self.s[:, None].astype(np.float64))
+
+
+class Halves:
+    """halves(x, y, z, steps): of even and odd numbers the differences and the products."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 512)
+        self.y, self.z = np.full((n, 256), np.nan, np.float32), np.full((n, 256), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.steps]
+
+    def errors(self):
+        even, odd = (self.x[:, k::2].astype(np.float64) for k in (0, 1))
+        yield off(self.y, even - odd)
+        yield off(self.z, even * odd)
+
+
+class PairsTurned:
+    """pairs_turned(x, c, s, y, steps)."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.c, self.s = around.floats(random, n, 16, 64), around.floats(random, n, 32), around.floats(random, n, 32)
+        self.y = np.full((n, 16, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.c, self.s, self.y, self.steps]
+
+    def errors(self):
+        even, odd = (self.x[:, :, k::2].astype(np.float64) for k in (0, 1))
+        c, s = self.c[:, None].astype(np.float64), self.s[:, None].astype(np.float64)
+        yield off(self.y[:, :, 0::2], even * c - odd * s)
+        yield off(self.y[:, :, 1::2], even * s + odd * c)
+
+
+class GroupsScaled:
+    """groups_scaled(x, y, s, z, steps)."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 16, 64)
+        self.y, self.s, self.z = (np.full(shape, np.nan, np.float32) for shape in ((n, 16, 64), (n, 16, 4), (16, 64)))
+
+    def arguments(self):
+        return [self.x, self.y, self.s, self.z, self.steps]
+
+    def errors(self):
+        x = self.x.astype(np.float64).reshape(self.steps, 16, 4, 16)
+        most = np.abs(x).max(axis=3) + 0.125
+        y = x / most[..., None]
+        yield off(self.y, y.reshape(self.y.shape))
+        yield off(self.s, most)
+        yield off(self.z, y.sum(axis=0).swapaxes(1, 2).reshape(16, 64))
+
+
+class BetweenGroups:
+    """between_groups(x, y, z, steps)."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 16, 64)
+        self.y, self.z = np.full((n, 16, 64), np.nan, np.float32), np.full((n, 16, 32), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.steps]
+
+    def errors(self):
+        x = self.x.astype(np.float64).reshape(self.steps, 16, 4, 16)
+        yield off(self.y, (x - x.mean(axis=2, keepdims=True)).reshape(self.y.shape))
+        yield off(self.z, (self.x[:, :, :32].astype(np.float64) - self.x[:, :, 32:]))
+
+
 class BytesStored:
     """bytes_stored(x, y, z, steps): numbers whose lowest bytes have both signs."""
 
@@ -429,7 +523,8 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
                        "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
-                       "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed})
+                       "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
+                       "between-groups": BetweenGroups})
 
 
 def main():

@@ -280,6 +280,16 @@ def odd_loads(x_ptr, w_ptr, y_ptr, steps, stride, D: tl.constexpr):
 
 
 @triton.jit
+def odd_tiles(x_ptr, s_ptr, y_ptr, steps, stride, M: tl.constexpr, N: tl.constexpr):
+    """Rows of numbers of 16 bits that begin anywhere, times a factor each; outside of a row's end one."""
+    m, n = tl.arange(0, M), tl.arange(0, N)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + (t * M + m)[:, None] * stride + n[None, :], mask=n[None, :] < stride, other=1.0)
+        s = tl.load(s_ptr + t * M + m)
+        tl.store(y_ptr + (t * M + m)[:, None] * N + n[None, :], x.to(tl.float32) * s[:, None])
+
+
+@triton.jit
 def halves(x_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
     """Neighbours apart: the even ones, and the odd ones."""
     d, e = tl.arange(0, 2 * D), tl.arange(0, D)
@@ -288,6 +298,49 @@ def halves(x_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
         even, odd = tl.split(tl.reshape(x, [D, 2]))
         tl.store(y_ptr + t * D + e, even - odd)
         tl.store(z_ptr + t * D + e, even * odd)
+
+
+@triton.jit
+def pairs_turned(x_ptr, c_ptr, s_ptr, y_ptr, steps, M: tl.constexpr, N: tl.constexpr):
+    """Neighbours of a row as a point that is turned by an angle of its own, as rotary embeddings do."""
+    m, k, n = tl.arange(0, M), tl.arange(0, N // 2), tl.arange(0, N)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + (t * M + m)[:, None] * N + n[None, :])
+        c = tl.load(c_ptr + t * (N // 2) + k)
+        s = tl.load(s_ptr + t * (N // 2) + k)
+        even, odd = tl.split(tl.reshape(x, [M, N // 2, 2]))
+        y = tl.join(even * c[None, :] - odd * s[None, :], even * s[None, :] + odd * c[None, :])
+        tl.store(y_ptr + (t * M + m)[:, None] * N + n[None, :], tl.reshape(y, [M, N]))
+
+
+@triton.jit
+def groups_scaled(x_ptr, y_ptr, s_ptr, z_ptr, steps, M: tl.constexpr, N: tl.constexpr, G: tl.constexpr):
+    """Of each row every group of G neighbours over its largest size, which is kept, too; behind the loop all rows of that, added, with the
+    groups' elements before the groups."""
+    m, n, g = tl.arange(0, M), tl.arange(0, N), tl.arange(0, N // G)
+    total = tl.zeros([M, N], tl.float32)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + (t * M + m)[:, None] * N + n[None, :])
+        parts = tl.reshape(x, [M, N // G, G])
+        most = tl.max(tl.abs(parts), 2) + 0.125
+        y = tl.reshape(parts / most[:, :, None], [M, N])
+        tl.store(y_ptr + (t * M + m)[:, None] * N + n[None, :], y)
+        tl.store(s_ptr + (t * M + m)[:, None] * (N // G) + g[None, :], most)
+        total += y
+    tl.store(z_ptr + m[:, None] * N + n[None, :], tl.reshape(tl.permute(tl.reshape(total, [M, N // G, G]), [0, 2, 1]), [M, N]))
+
+
+@triton.jit
+def between_groups(x_ptr, y_ptr, z_ptr, steps, M: tl.constexpr, N: tl.constexpr, G: tl.constexpr):
+    """Less what the same places of all groups of a row have on average; and what the first half of each row is more than the second."""
+    m, n, h = tl.arange(0, M), tl.arange(0, N), tl.arange(0, N // 2)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + (t * M + m)[:, None] * N + n[None, :])
+        parts = tl.reshape(x, [M, N // G, G])
+        mean = tl.sum(parts, 1) * (G / N)
+        tl.store(y_ptr + (t * M + m)[:, None] * N + n[None, :], tl.reshape(parts - mean[:, None, :], [M, N]))
+        first, second = tl.split(tl.permute(tl.reshape(x, [M, 2, N // 2]), [0, 2, 1]))
+        tl.store(z_ptr + (t * M + m)[:, None] * (N // 2) + h[None, :], first - second)
 
 
 @triton.jit
@@ -380,7 +433,11 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (sums_from_end, "x_ptr=*fp32:16, w_ptr=*i32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, v_ptr=*i32:16, all_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (left_before, "q_ptr=*fp16:16, s_ptr=*fp32:16, x_ptr=*fp16:16, y_ptr=*fp32:16, steps=i32", dict(M=64, N=128, D=128), 8),
     (odd_loads, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, steps=i32, stride=i32", dict(D=256)),
+    (odd_tiles, "x_ptr=*fp16:16, s_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32, stride=i32", dict(M=64, N=64)),
     (halves, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(D=256)),
+    (pairs_turned, "x_ptr=*fp32:16, c_ptr=*fp32:16, s_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
+    (groups_scaled, "x_ptr=*fp32:16, y_ptr=*fp32:16, s_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(M=16, N=64, G=16)),
+    (between_groups, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(M=16, N=64, G=16)),
     (numbers_kept, "x_ptr=*fp32:16, s_ptr=*fp32:16, y_ptr=*fp32:16, factor_ptr=*fp32:16, last_ptr=*fp32:16, most_ptr=*fp32:16, steps=i32", dict(D=256)),
     (bytes_stored, "x_ptr=*i32:16, y_ptr=*i8:16, z_ptr=*i8:16, steps=i32", dict(D=512)),
     (nibbles_mixed, "x_ptr=*i8:16, w_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, steps=i32", dict(D=512)),

@@ -579,6 +579,14 @@ def gluon_modules():
     gl.inline_asm_elementwise = lambda asm, constraints, x, kind, is_pure, pack: x[0]  # (moves alone)
     gl.int32, gl.uint32 = Type("int32"), Type("uint32")
     gl.permute = lambda x, order: tile(known(x, "permute").transpose(order))
+    gl.reshape = lambda x, shape: tile(np.ascontiguousarray(known(x, "reshape")).reshape(shape))
+    gl.join = lambda a, b: tile(np.stack([known(a, "join"), known(b, "join")], axis=-1))
+
+    def split(x):
+        assert known(x, "split").shape[-1] == 2, "it has no two parts"
+        return tile(x[..., 0]), tile(x[..., 1])
+
+    gl.split = split
     gl.convert_layout = lambda x, layout: known(x, "convert_layout")
     gl.arange = lambda first, last, layout=None: tile(np.arange(first, last))
     for name in ("SliceLayout", "DotOperandLayout", "NVMMADistributedLayout", "BlockedLayout", "SwizzledSharedLayout",

@@ -210,6 +210,32 @@ TEST_CASE("a branch on a rest of the counter, what the last iteration alone make
   }
 }
 
+TEST_CASE("reshaped tiles: another place of an element is noticed") {
+  for (const char* const name : {"halves-hopper", "pairs-turned-blackwell", "groups-scaled-hopper",
+                                 "between-groups-hopper"}) {
+    CAPTURE(name);
+    const LoweredModule lowered = lowered_as(file_text(name));
+    const ModuleMeaning made = meaning_as(lowered);
+    for (const int n : {1, 2, 3, 7}) CHECK(apart(lowered, made, n) <= kSame);
+    int mutants = 0;
+    for (std::size_t v = 0; v < made.meaning.values.size(); ++v) {
+      const meaning::Value& value = made.meaning.values[v];
+      if (value.function != meaning::Function::rearranged) continue;
+      CAPTURE(value.id);
+      const auto& last = value.operands.back();
+      if (last.number == 0 || value.operands.size() < 6) continue;  // (one digit is all of them)
+      ++mutants;
+      CHECK(apart(lowered, made, 7, [v](meaning::Meaning& one) {
+              auto& operands = one.values[v].operands;
+              const std::size_t end = operands.size();
+              std::swap(operands[end - 4], operands[end - 2]);
+              std::swap(operands[end - 3], operands[end - 1]);
+            }) > kSame);
+    }
+    CHECK(mutants >= (std::string(name).starts_with("halves") ? 0 : 1));
+  }
+}
+
 TEST_CASE("factors of other types") {
   struct Factor {
     std::string type, sum, how;
