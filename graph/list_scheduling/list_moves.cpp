@@ -4,6 +4,7 @@
 #include "graph/list_scheduling/list_moves.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
@@ -202,11 +203,10 @@ bool ListMoves::begin_with(const Schedule& s, std::vector<Cycle>& keys) {
     if (earliest_[at(v)] < begin) reached.push_back(v);
   if (reached.empty()) return false;
   reached = {reached[random_.below(reached.size())]};
-  for (std::size_t i = 0; i < reached.size(); ++i) {
-    keys[at(reached[i])] = -1;
+  keys[at(reached.front())] = -1;
+  for (std::size_t i = 0; i < reached.size(); ++i)
     for (const int u : predecessors_[at(reached[i])])
-      if (keys[at(u)] >= 0) reached.push_back(u);
-  }
+      if (std::exchange(keys[at(u)], -1) >= 0) reached.push_back(u);  // each once
   return true;
 }
 

@@ -148,6 +148,7 @@ class MeaningBuilder {
     std::int64_t first = 0;
     std::vector<std::vector<meaning::Digit>> dimensions;
   };
+  int forms_left_ = 0;
   bool reshapes(const Operation& op) const;
   bool reduces_to_vector(int value) const;
   Form form_of_made(int user, int value, Where where, int copy, int distance);

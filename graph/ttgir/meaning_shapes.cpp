@@ -19,7 +19,8 @@ using meaning::Function;
 
 namespace {
 
-constexpr int kMostViews = 100;
+constexpr int kMostViews = 100;    // one behind the other
+constexpr int kMostForms = 1'000;  // that are looked at for one use: joins have two ways on
 
 std::int64_t product_of(const std::vector<Digit>& digits) {
   std::int64_t all = 1;
@@ -125,7 +126,9 @@ MeaningBuilder::Form MeaningBuilder::form_of_made(int user, int value, Where whe
 
 MeaningBuilder::Form MeaningBuilder::form(int user, int value, Where where, int copy, int distance,
                                           int depth) {
-  if (depth > kMostViews) refuse(user, "its operand goes through too many views");
+  if (depth == 0) forms_left_ = kMostForms;
+  if (depth > kMostViews || --forms_left_ < 0)
+    refuse(user, "its operand goes through too many views");
   const int made = m_.value(value).op;
   if (made == kNone || !is_tile(value, TypeKind::tensor))
     return form_of_made(user, value, where, copy, distance);

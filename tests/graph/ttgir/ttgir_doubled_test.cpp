@@ -30,6 +30,20 @@ std::string chain(const std::string& begin, const std::string& end, const std::s
   return text;
 }
 
+/// begin, then steps x <- one half of x joined with itself.
+std::string joins(const std::string& begin, const std::string& end) {
+  std::string text, from = begin;
+  for (int k = 0; k < kTwice; ++k) {
+    const std::string step = std::to_string(k), next = k + 1 == kTwice ? end : end + "_" + step;
+    text += "    " + end + "_j" + step + " = tt.join " + from + ", " + from +
+            " : tensor<256xf32, #b> -> tensor<256x2xf32, #b2>\n    " + next + ", " + end + "_r" +
+            step + " = tt.split " + end + "_j" + step +
+            " : tensor<256x2xf32, #b2> -> tensor<256xf32, #b>\n";
+    from = next;
+  }
+  return text;
+}
+
 /// The sum of a vector over n iterations, with a chain in one place ("" = none).
 std::string sum_with(const std::string& place) {
   const std::string vector = "tensor<256xf32, #b>", places = "tensor<256xi32, #b>";
@@ -39,9 +53,10 @@ std::string sum_with(const std::string& place) {
   };
   const std::string bound = place == "bound" ? "%many" : "%n";
   const std::string index = place == "address" ? "%far" : "%i";
-  const std::string added = place == "loop" ? "%more" : "%x";
+  const std::string added = place == "loop" || place == "joins" ? "%more" : "%x";
   const std::string result = place == "behind" ? "%end" : "%sum";
   return R"(#b = #ttg.blocked<{sizePerThread = [2], threadsPerWarp = [32], warpsPerCTA = [4], order = [0]}>
+#b2 = #ttg.blocked<{sizePerThread = [2, 2], threadsPerWarp = [32, 1], warpsPerCTA = [4, 1], order = [1, 0]}>
 module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "cuda:90", "ttg.threads-per-warp" = 32 : i32} {
   tt.func public @sum(%a: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %o: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %n: i32) {
     %c0 = arith.constant 0 : i32
@@ -57,9 +72,9 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
          ", %c256 : i32\n    %ms = tt.splat %m : i32 -> " + places +
          "\n    %q = tt.addptr %p, %ms : " + pointers + ", " + places +
          "\n    %x = tt.load %q : " + pointers + "\n" +
-         at("loop", chain("%x", "%more", "f", vector)) + "    %u = arith.addf %t, " + added +
-         " : " + vector + "\n    scf.yield %u : " + vector + "\n    }\n" +
-         at("behind", chain("%sum", "%end", "f", vector)) +
+         at("loop", chain("%x", "%more", "f", vector)) + at("joins", joins("%x", "%more")) +
+         "    %u = arith.addf %t, " + added + " : " + vector + "\n    scf.yield %u : " + vector +
+         "\n    }\n" + at("behind", chain("%sum", "%end", "f", vector)) +
          "    %so = tt.splat %o : !tt.ptr<f32> -> " + pointers +
          "\n    %po = tt.addptr %so, %r : " + pointers + ", " + places + "\n    tt.store %po, " +
          result + " : " + pointers + "\n    tt.return\n  }\n}\n";
@@ -68,17 +83,18 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
 }  // namespace
 
 TEST_CASE("results that are used twice, forty times in a row") {
-  for (const char* place : {"", "bound", "address", "loop", "behind"}) {
+  for (const char* place : {"", "bound", "address", "loop", "joins", "behind"}) {
     CAPTURE(place);
     ProgramOptions few;
     few.search.conflict_limit = 1'000;
     const EmittedKernel kernel =
         emit_kernel(program_source(read_triton(sum_with(place), "module")), {}, few);
     const std::string where = place;
-    // An index is written as a formula: of 2^40 parts it is none, and the reason is given.
-    const bool is_index = where == "bound" || where == "address";
-    CHECK(kernel.text.empty() == is_index);
-    if (is_index) CHECK_FALSE(kernel.result.why.empty());
+    // An index, and how a tile is seen, is written as a formula: of 2^40 parts it is none, and the
+    // reason is given.
+    const bool formula = where == "bound" || where == "address" || where == "joins";
+    CHECK(kernel.text.empty() == formula);
+    if (formula) CHECK_FALSE(kernel.result.why.empty());
   }
 }
 

@@ -12,6 +12,7 @@
 #include "graph/ttgir/replay.hpp"
 #include "graph/ttgir/retime.hpp"
 #include "graph/ttgir/undo.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 namespace ttgir_undo_test {
@@ -268,7 +269,7 @@ TEST_CASE("retiming: the least sum, by trying all") {
   std::mt19937 random(7);
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   int feasible = 0, infeasible = 0;
-  for (int round = 0; round < 4000; ++round) {
+  for (int round = 0; round < 4000 / test::kShare; ++round) {
     const int ops = 1 + pick(5);
     std::vector<Distance> edges;
     for (int e = pick(9); e > 0; --e)
@@ -305,8 +306,8 @@ TEST_CASE("retiming: the least sum, by trying all") {
     CHECK(cost(*found) == best);
     ++feasible;
   }
-  CHECK(feasible > 500);
-  CHECK(infeasible > 500);
+  CHECK(feasible > 500 / test::kShare);
+  CHECK(infeasible > 500 / test::kShare);
 }
 
 TEST_CASE("hostile modules take bounded time") {
