@@ -530,6 +530,14 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     case Function::row_sum: return as_asked(reduced(value, in[0], layout));
     case Function::place_of_max:
     case Function::place_of_min: return row_place(value, in[0], layout);
+    case Function::histogram: {
+      if (in[0].type != "i32" && in[0].type != "i8")
+        throw Refusal{"type", value.id + " counts elements of type " + in[0].type};
+      const std::string whole = in[0].text + (in[0].type == "i8" ? ".to(gl.int32)" : "");
+      return {"gl.histogram(" + whole + ", " + std::to_string(value.shape[0]) +
+                  ", layout=" + text_of(layout) + ")",
+              layout, value.type};
+    }
     case Function::running_max:
     case Function::running_min:
     case Function::running_sum: return as_asked(running(value, in[0], layout));

@@ -101,6 +101,7 @@ class Builder {
   Thing wide(const Thing& from);
   Thing full(const Expr& call);
   Thing range(const Expr& call);
+  Thing histogram(const Expr& call);
   Thing asm_elementwise(const Expr& call);
 
   // ttgir_calls.cpp: functions, values and layouts

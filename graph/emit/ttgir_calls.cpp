@@ -319,6 +319,8 @@ bool Builder::value_call(const std::string& name, const Expr& call, Thing& made)
     made = full(call);
   else if (name == "gl.arange")
     made = range(call);
+  else if (name == "gl.histogram")
+    made = histogram(call);
   else if (name == "gl.to_tensor")
     made = Thing::make_value(materialize(needed(call, 0, "")));
   else if (name == "gl.max")

@@ -193,6 +193,15 @@ Thing Builder::range(const Expr& call) {
                                 {}, type));
 }
 
+Thing Builder::histogram(const Expr& call) {
+  const Thing of = needed(call, 0, ""), layout = needed(call, 9, "layout");
+  const std::vector<std::int64_t> bins{whole_argument(call, 1, "")};
+  if (of.kind != Thing::value || layout.kind != Thing::layout) no_text("a count of no vector");
+  const Type to{Type::tensor, "i32", bins, bins, layout.of};
+  return Thing::make_value(
+      pure("tt.histogram $0 : " + type(of).text() + " -> " + to.text(), {of.id}, to));
+}
+
 Thing Builder::asm_elementwise(const Expr& call) {
   const Thing code = needed(call, 0, ""), constraints = needed(call, 1, ""),
               list = needed(call, 2, "");

@@ -19,9 +19,10 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups") for machine in BOTH] + ["half-sums-hopper"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
+pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
 # (Vectors of 32 and of 64.)
 pointers.NARROW.update({f"{name}-{machine}": 4 for name in ("pairs-turned", "odd-tiles") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
@@ -47,6 +48,11 @@ off = around.off
 def sixteenths(random, *shape):
     """Of so few numbers that sums in 16 bits are exact."""
     return random.integers(-2, 3, shape).astype(np.float16)
+
+
+def upper_half(x, y):
+    """Of the 64 bits of each product, both without sign."""
+    return np.array([int(one) % 2**32 * (y % 2**32) >> 32 for one in np.ravel(x)], np.int64).reshape(np.shape(x))
 
 
 class PartsAdded:
@@ -507,10 +513,59 @@ class NibblesMixed:
     def errors(self):
         x, w = self.x.astype(np.int64), self.w.astype(np.int64)
         low, high = ((x & 15) ^ 8) - 8, (x & 255) // 16
-        without_sign = lambda a: [int(v) % 2**32 for v in np.ravel(a)]  # noqa: E731
-        mixed = np.array([v * (-766435501 % 2**32) >> 32 for v in without_sign(w)], np.int64).reshape(w.shape)
-        yield same(self.y, (mixed ^ (low * 16 + high)).astype(np.uint32).view(np.int32) if w.size else self.y)
+        mixed = upper_half(w, -766435501) ^ (low * 16 + high)
+        yield same(self.y, mixed.astype(np.uint32).view(np.int32))
         yield same(self.z, low.sum(axis=0))
+
+
+class ExpertsCounted:
+    """experts_counted(i, each, all, steps)."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.i = random.integers(0, 128, (n, 512)).astype(np.int32)
+        self.each, self.all = np.full((n, 128), -1, np.int32), np.full(128, -1, np.int32)
+
+    def arguments(self):
+        return [self.i, self.each, self.all, self.steps]
+
+    def errors(self):
+        want = np.array([np.bincount(row, minlength=128) for row in self.i], np.int64).reshape(-1, 128)
+        yield same(self.each, want)
+        yield same(self.all, want.sum(axis=0))
+
+
+class Integers:
+    """integers(w, b, v, y, counts, count), written by hand: its steps as they stand there."""
+
+    def make(self, n, random):
+        self.n, self.count, self.grid = n, 32 * n, (1,)
+        self.w = random.integers(-2**31, 2**31, (n, 32, 32)).astype(np.int32)
+        self.b = random.integers(-128, 128, (n, 32, 32)).astype(np.int8)
+        self.v = random.integers(0, 64, 32 * n + 32).astype(np.int32)
+        self.y, self.counts = np.full((n, 32, 32), np.nan, np.float32), np.full(64, -1, np.int32)
+
+    def arguments(self):
+        return [self.w, self.b, self.v, self.y, self.counts, self.count]
+
+    def errors(self):
+        w, b = self.w.astype(np.int64), self.b.astype(np.int64)
+        signed = lambda x: ((x & (2**32 - 1)) ^ 2**31) - 2**31  # noqa: E731
+        towards_zero = lambda x, y: np.sign(x) * np.sign(y) * (np.abs(x) // abs(y))  # noqa: E731
+        low = (w >> 4 * (np.arange(32) % 8)) & 15
+        lower, upper = ((b & 15) ^ 8) - 8, (b & 255) >> 4
+        high = signed(upper_half(w, -766435501))
+        product = signed(w * -766435501)
+        mixed = high ^ product
+        left = ((mixed & (2**32 - 1)) >> 7) - 1024 * np.arange(self.n).reshape(-1, 1, 1)
+        rests = mixed - towards_zero(mixed, -3) * -3
+        least = np.minimum(signed(towards_zero(left, -3) + rests) | (b & 255), product)
+        less = lower < rests
+        chosen = np.where(less ^ (low >= 8), least.astype(np.float32) * np.float32(2**-31), low.astype(np.float32))
+        cut = ((least & 255) ^ 128) - 128
+        yield same(self.y, chosen + upper.astype(np.float32) + less.astype(np.float32) + cut.astype(np.float32))
+        counts = sum((np.bincount(self.v[32 * k:32 * k + 64], minlength=64) for k in range(self.n)), np.zeros(64, np.int64))
+        yield same(self.counts, counts)
 
 
 class LongTaps(Taps):
@@ -522,7 +577,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "bits-changed": BitsChanged, "running-most": RunningMost, "half-sums": HalfSums, "behind-in-two": BehindInTwo,
                        "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
-                       "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
+                       "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups})
 
 

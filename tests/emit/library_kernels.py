@@ -412,6 +412,18 @@ def nibbles_mixed(x_ptr, w_ptr, y_ptr, z_ptr, steps, D: tl.constexpr):
     tl.store(z_ptr + d, total)
 
 
+@triton.jit
+def experts_counted(i_ptr, each_ptr, all_ptr, steps, D: tl.constexpr, EXPERTS: tl.constexpr):
+    """How often each expert is chosen, in each step and in all (the routing of mixtures of experts)."""
+    d, e = tl.arange(0, D), tl.arange(0, EXPERTS)
+    total = tl.zeros([EXPERTS], tl.int32)
+    for t in range(0, steps):
+        count = tl.histogram(tl.load(i_ptr + t * D + d), EXPERTS)
+        tl.store(each_ptr + t * EXPERTS + e, count)
+        total += count
+    tl.store(all_ptr + e, total)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -440,6 +452,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (between_groups, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, steps=i32", dict(M=16, N=64, G=16)),
     (numbers_kept, "x_ptr=*fp32:16, s_ptr=*fp32:16, y_ptr=*fp32:16, factor_ptr=*fp32:16, last_ptr=*fp32:16, most_ptr=*fp32:16, steps=i32", dict(D=256)),
     (bytes_stored, "x_ptr=*i32:16, y_ptr=*i8:16, z_ptr=*i8:16, steps=i32", dict(D=512)),
+    (experts_counted, "i_ptr=*i32:16, each_ptr=*i32:16, all_ptr=*i32:16, steps=i32", dict(D=512, EXPERTS=128)),
     (nibbles_mixed, "x_ptr=*i8:16, w_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, steps=i32", dict(D=512)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]

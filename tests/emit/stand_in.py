@@ -568,6 +568,13 @@ def gluon_modules():
 
     gl.umulhi = umulhi
 
+    def histogram(x, bins, layout=None):
+        """How many are 0, 1, ...; what is none of these is not counted."""
+        known(x, "histogram")
+        return tile(np.array([(np.asarray(x) == k).sum() for k in range(bins)], np.int32))
+
+    gl.histogram = histogram
+
     def where(which, a, b):
         for x in (which, a, b):
             known(x, "where")
