@@ -43,23 +43,10 @@ class Planner {
     plan_.meaning = &*p_.meaning;
     plan_.user = options_.user;
     plan_.persistent = options_.persistent;
-    if (plan_.persistent && plan_.user != nullptr)
-      return Refusal{"function",
-                     "whether a program does several tiles is for the function itself to say, "
-                     "which is written as it is"};
-    if (plan_.persistent && !options_.as_triton)
-      return Refusal{"target", "programs that do several tiles are written as Gluon or ttgir-ws"};
-    if (auto no = no_text_for(plan_, options_)) {
+    if (auto no = not_of_this_loop()) {
       no->of_loop = true;
       return *no;
     }
-    if (plan_.tiles() && plan_.by_elements())
-      return Refusal{"op", "tiles by pointers in a loop over tiles: not emitted yet"};
-    if (plan_.user != nullptr && plan_.user->unrolled > 1 && plan_.branches_on_trips())
-      return Refusal{"function",
-                     "its number of iterations is not the same for all programs of the grid, so "
-                     "that it need not be a multiple of " +
-                         std::to_string(plan_.user->unrolled) + " (--unroll)"};
     auto legal = make_legal(p_, plan_.links, plan_.tiles());
     if (auto* no = std::get_if<Refusal>(&legal)) return *no;
     plan_.legal = std::move(std::get<LegalProgram>(legal));
@@ -86,6 +73,25 @@ class Planner {
   }
 
  private:
+  /// What no schedule changes.
+  std::optional<Refusal> not_of_this_loop() const {
+    if (plan_.persistent && plan_.user != nullptr)
+      return Refusal{"function",
+                     "whether a program does several tiles is for the function itself to say, "
+                     "which is written as it is"};
+    if (plan_.persistent && !options_.as_triton)
+      return Refusal{"target", "programs that do several tiles are written as Gluon or ttgir-ws"};
+    if (auto no = no_text_for(plan_, options_)) return no;
+    if (plan_.tiles() && plan_.by_elements())
+      return Refusal{"op", "tiles by pointers in a loop over tiles: not emitted yet"};
+    if (plan_.user != nullptr && plan_.user->unrolled > 1 && plan_.branches_on_trips())
+      return Refusal{"function",
+                     "its number of iterations is not the same for all programs of the grid, so "
+                     "that it need not be a multiple of " +
+                         std::to_string(plan_.user->unrolled) + " (--unroll)"};
+    return std::nullopt;
+  }
+
   /// Words that the file itself uses, and what loops of a sequence share.
   static std::set<std::string> reserved(const EmitOptions& options) {
     std::set<std::string> words = words_of_gluon_files();
