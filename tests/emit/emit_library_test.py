@@ -27,7 +27,7 @@ pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begi
 pointers.NARROW.update({f"{name}-{machine}": 4 for name in ("pairs-turned", "odd-tiles") for machine in BOTH})
 # The sum that the loading slot has waited for was made when the next iteration's tile had been read; what that slot tells of one store it tells
 # behind the other's.
-IMPLIED = {"sums-added-hopper": 1, "sums-added-blackwell": 1, "bits-changed-hopper": 1, "bits-changed-blackwell": 1, "running-most-hopper": 1,
+IMPLIED = {"bits-changed-hopper": 1, "bits-changed-blackwell": 1, "running-most-hopper": 1,
            "running-most-blackwell": 2, "sums-from-end-hopper": 2, "sums-from-end-blackwell": 1}
 # What was stored through registers was stored before the copies that the other barrier tells of were issued.
 IMPLIED.update({"odd-loads-blackwell": 2})
