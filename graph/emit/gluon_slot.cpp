@@ -72,6 +72,7 @@ void SlotPrinter::history() {
     for (const program::Read& read : p_.ops[at(r)].reads) {
       if (!plan_.in_registers(read.storage)) continue;
       const int w = writer(read.storage);
+      if (p_.ops[at(w)].slot != slot_) continue;  // (a number: what uses it here is refused)
       history_[at(w)] = std::max(history_[at(w)], steady_age(w, r, read.distance));
     }
   }
