@@ -86,43 +86,45 @@ Amount Profile::value(Cycle t) const {
   return always_ + steps_[index(mod(t, period_))].value;
 }
 
-Amount Profile::most(Cycle begin, Cycle length) const {
-  if (length <= 0) return 0;
-  Amount most = 0;
-  const Cycle first = mod(begin, period_), end = first + std::min(length, period_);
-  std::size_t i = index(first);
-  for (Cycle t = first; t < end; ++i) {
-    if (i == steps_.size()) i = 0;
-    most = std::max(most, steps_[i].value);
-    t += this->end(i) - mod(t, period_);
-  }
-  return always_ + most;
-}
-
-std::optional<Cycle> Profile::overflow(Cycle begin, Cycle length) const {
-  if (length <= 0) return std::nullopt;
-  const Cycle first = mod(begin, period_), end = first + std::min(length, period_);
-  std::size_t i = index(first);
-  for (Cycle t = first; t < end; ++i) {
-    if (i == steps_.size()) i = 0;
-    if (always_ + steps_[i].value > capacity_) return begin + (t - first);
-    t += this->end(i) - mod(t, period_);
-  }
-  return std::nullopt;
-}
-
-Wide Profile::excess(Cycle begin, Cycle length, Amount most) const {
-  if (length <= 0) return 0;
-  Wide sum = 0;
+/// What is taken in the cycles from `begin` on, in order, and from when to when, counted from
+/// there, while `see` says so.
+template <class See>
+void Profile::walk(Cycle begin, Cycle length, See&& see) const {
   const Cycle first = mod(begin, period_), end = first + std::min(length, period_);
   std::size_t i = index(first);
   for (Cycle t = first; t < end; ++i) {
     if (i == steps_.size()) i = 0;
     const Cycle next = std::min(end, t + this->end(i) - mod(t, period_));
-    const Amount above = std::min(most, always_ + steps_[i].value - capacity_);
-    if (above > 0) sum += Wide{above} * (next - t);
+    if (!see(always_ + steps_[i].value, t - first, next - first)) return;
     t = next;
   }
+}
+
+Amount Profile::most(Cycle begin, Cycle length) const {
+  Amount most = length > 0 ? always_ : 0;
+  walk(begin, length, [&](Amount taken, Cycle, Cycle) {
+    most = std::max(most, taken);
+    return true;
+  });
+  return most;
+}
+
+std::optional<Cycle> Profile::overflow(Cycle begin, Cycle length) const {
+  std::optional<Cycle> when;
+  walk(begin, length, [&](Amount taken, Cycle from, Cycle) {
+    if (taken > capacity_) when = begin + from;
+    return !when;
+  });
+  return when;
+}
+
+Wide Profile::excess(Cycle begin, Cycle length, Amount most) const {
+  Wide sum = 0;
+  walk(begin, length, [&](Amount taken, Cycle from, Cycle to) {
+    const Amount above = std::min(most, taken - capacity_);
+    if (above > 0) sum += Wide{above} * (to - from);
+    return true;
+  });
   return sum;
 }
 

@@ -28,8 +28,8 @@ class Profile {
   Amount most(Cycle begin, Cycle length) const;
   /// The first t in [begin, begin + length) at which more is taken than the capacity.
   std::optional<Cycle> overflow(Cycle begin, Cycle length) const;
-  /// What is taken above the capacity in [begin, begin + length), of `most` of them in each cycle:
-  /// the sum over the cycles, of at most one period.
+  /// What is taken above the capacity, but no more than `most`, summed over the cycles of
+  /// [begin, begin + length), of at most one period.
   Wide excess(Cycle begin, Cycle length, Amount most) const;
 
   /// The first, or the last, t in [from, to] such that there is room for `amount` more in
@@ -41,6 +41,9 @@ class Profile {
   Cycle next_step(Cycle after) const;
 
  private:
+  template <class See>
+  void walk(Cycle begin, Cycle length, See&& see) const;
+
   struct Step {
     Cycle begin;  ///< to the next one's, or to the period's end
     Amount value;

@@ -134,14 +134,22 @@ MeaningBuilder::Form MeaningBuilder::form(int user, int value, Where where, int 
     return form_of_made(user, value, where, copy, distance);
   const Operation& op = m_.op(made);
   const bool flips =
-      op.name == "tt.trans" || op.name == "tt.expand_dims" || op.name == "tt.broadcast";
+      !op.operands.empty() &&
+      (op.name == "tt.trans" || op.name == "tt.expand_dims" || op.name == "tt.broadcast");
   if (!reshapes(op) && !(flips && is_tile(op.operands[0], TypeKind::tensor)))
     return form_of_made(user, value, where, copy, distance);
   const std::vector<std::int64_t>& extents = type(value).shape;
+  const auto need = [&](bool right) {
+    if (!right) refuse(made, "the form that it shows is not read");
+  };
+  need(op.operands.size() == (op.name == "tt.join" ? 2U : 1U) &&
+       op.results.size() == (op.name == "tt.split" ? 2U : 1U));
   Form of = form(user, op.operands[0], where, copy, distance, depth + 1);
   if (op.name == "tt.expand_dims") {
+    need(of.dimensions.size() + 1 == extents.size());
     of.dimensions.insert(of.dimensions.begin() + axis_of(m_, op), std::vector<Digit>{});
   } else if (op.name == "tt.broadcast") {
+    need(of.dimensions.size() == extents.size());
     for (std::size_t d = 0; d < extents.size(); ++d)
       if (of.dimensions[d].empty()) push(of.dimensions[d], {extents[d], 0});
   } else if (op.name == "tt.trans") {
@@ -170,15 +178,14 @@ MeaningBuilder::Form MeaningBuilder::form(int user, int value, Where where, int 
     of.tiles.push_back(other.tiles[0]);
     of.dimensions.push_back({{2, of.elements}});
   } else {  // tt.split
+    need(!of.dimensions.empty());
     const std::vector<Digit> last = of.dimensions.back();
     if (last.size() != 1 || last[0].extent != 2) refuse(made, "it splits more than two");
     of.first += m_.value(value).index * last[0].step;
     of.dimensions.pop_back();
   }
-  if (of.dimensions.size() != extents.size()) refuse(made, "the form that it shows is not read");
-  for (std::size_t d = 0; d < extents.size(); ++d)
-    if (product_of(of.dimensions[d]) != extents[d])
-      refuse(made, "the form that it shows is not read");
+  need(of.dimensions.size() == extents.size());
+  for (std::size_t d = 0; d < extents.size(); ++d) need(product_of(of.dimensions[d]) == extents[d]);
   return of;
 }
 

@@ -108,6 +108,8 @@ MeaningBuilder::Seen MeaningBuilder::of_op(int user, int value, Where where, int
   const Operation& op = m_.op(index);
   const OpClass c = class_of(op);
   if (op.name == "arith.constant") return constant(user, value);
+  if (op.operands.empty() && (op.name == "tt.splat" || c == OpClass::view))
+    refuse(index, "it shows nothing: an operand is missing");
   if (op.name == "tt.splat") return scalar(user, op.operands[0], where, distance);
   if (is_tile(value, TypeKind::scalar)) return scalar(user, value, where, distance);
   if (c == OpClass::transparent && op.results.size() == op.operands.size())

@@ -9,6 +9,7 @@
 #include "graph/meaning/meaning.hpp"
 #include "graph/meaning/reference.hpp"
 #include "graph/meaning/tile_functions.hpp"
+#include "tests/support/meaning_operand.hpp"
 
 namespace rearranged_test {
 
@@ -17,14 +18,9 @@ using meaning::Digit;
 using meaning::Function;
 using meaning::Numbers;
 using meaning::Rearrangement;
+using test::of_value;
 
 namespace {
-
-meaning::Operand of_value(int v) {
-  meaning::Operand one;
-  one.value = v;
-  return one;
-}
 
 /// X of 4 x 8 (and itself once more, less by a 100, as a second tile) rearranged into `to`.
 meaning::Meaning of_form(const Rearrangement& how, const std::vector<std::int64_t>& to) {

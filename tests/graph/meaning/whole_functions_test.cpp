@@ -14,20 +14,16 @@
 #include "graph/meaning/number_type.hpp"
 #include "graph/meaning/reference.hpp"
 #include "graph/meaning/tile_functions.hpp"
+#include "tests/support/meaning_operand.hpp"
 
 namespace whole_functions_test {
 
 using namespace twill;
 using meaning::Function;
 using meaning::Numbers;
+using test::of_value;
 
 namespace {
-
-meaning::Operand of_value(int v) {
-  meaning::Operand one;
-  one.value = v;
-  return one;
-}
 
 /// X is loaded, f of it is stored. How running functions go: 1 = along rows, 2 = from the end on, 3
 /// = both.
