@@ -16,26 +16,26 @@ namespace {
 constexpr int kMostPulled = 50;  // ops that come sooner so that one result is needed no longer
 constexpr int kMostNewSlots = 4;
 
-struct Life {
+struct HeldLife {
   int op;
   Cycle begin, length;
   Amount amount;
 };
 
 /// Of a life in a period of `ii`, at a cycle.
-Amount copies(const Life& life, Cycle when, Cycle ii) {
+Amount copies(const HeldLife& life, Cycle when, Cycle ii) {
   return life.length / ii + (mod(when - life.begin, ii) < life.length % ii ? 1 : 0);
 }
 
 /// What is held, by register file and then by memory. Of memories what is asked for alone: rings
 /// are not looked at.
-std::vector<std::vector<Life>> lives(const Problem& problem, const Schedule& s) {
+std::vector<std::vector<HeldLife>> lives(const Problem& problem, const Schedule& s) {
   std::vector<Cycle> length(problem.ops.size(), 0);
   for (const Edge& e : problem.edges)
     length[at(e.from)] =
         std::max(length[at(e.from)], s.start[at(e.to)] + e.distance * s.initiation_interval +
                                          e.hold - s.start[at(e.from)]);
-  std::vector<std::vector<Life>> stores(problem.warps.size() + problem.memories.size());
+  std::vector<std::vector<HeldLife>> stores(problem.warps.size() + problem.memories.size());
   for (int v = 0; v < static_cast<int>(length.size()); ++v) {
     const Op& op = problem.ops[at(v)];
     const auto hold = [&](std::size_t store, Amount amount) {
@@ -228,24 +228,24 @@ bool ListMoves::end_with(const Schedule& s, std::vector<Cycle>& keys) {
 // another slot, or comes later, or is needed no longer.
 bool ListMoves::relieve(const Schedule& s, std::vector<Cycle>& keys, std::vector<int>& slots) {
   const Cycle ii = s.initiation_interval;
-  const std::vector<std::vector<Life>> stores = lives(p_, s);
+  const std::vector<std::vector<HeldLife>> stores = lives(p_, s);
   // It is fullest where a life begins.
   std::vector<std::pair<std::size_t, Cycle>> moments;
   for (std::size_t m = 0; m < stores.size(); ++m) {
     const Amount capacity =
         m < p_.warps.size() ? p_.warps[m].registers : p_.memories[m - p_.warps.size()].capacity;
-    for (const Life& one : stores[m]) {
+    for (const HeldLife& one : stores[m]) {
       Amount sum = 0;
-      for (const Life& other : stores[m]) sum += other.amount * copies(other, one.begin, ii);
+      for (const HeldLife& other : stores[m]) sum += other.amount * copies(other, one.begin, ii);
       if (sum > capacity) moments.emplace_back(m, one.begin);
     }
   }
   if (moments.empty()) return false;
   const auto [m, when] = moments[random_.below(moments.size())];
-  std::vector<Life> held;
-  for (const Life& one : stores[m])
+  std::vector<HeldLife> held;
+  for (const HeldLife& one : stores[m])
     if (copies(one, when, ii) > 0) held.push_back(one);
-  const Life life = held[random_.below(held.size())];
+  const HeldLife life = held[random_.below(held.size())];
   const Cycle moment = life.begin + mod(when - life.begin, ii);
   const Cycle more = random_.range(0, ii / 50);
   const auto kind = random_.below(3);
