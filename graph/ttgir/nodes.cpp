@@ -386,9 +386,9 @@ void Builder::add_direct_store(int index, int copy) {
 
 /// Does it show two tiles that are joined, in whatever form?
 bool Builder::shows_joined(const Operation& op) const {
-  constexpr int kMostSteps = 100;
+  constexpr int kMostViewsOfJoin = 100;
   const Operation* one = &op;
-  for (int depth = 0; depth < kMostSteps && one != nullptr; ++depth) {
+  for (int depth = 0; depth < kMostViewsOfJoin && one != nullptr; ++depth) {
     if (one->name == "tt.join") return true;
     if (class_of(*one) != OpClass::view || one->operands.empty()) return false;
     const int made = m_.value(one->operands[0]).op;
