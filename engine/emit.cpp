@@ -6,6 +6,7 @@
 #include "engine/include/twill_emit.hpp"
 #include "engine/kernel_program.hpp"
 #include "engine/output/style.hpp"
+#include "engine/statement_order.hpp"
 #include "graph/emit/cuda.hpp"
 #include "graph/emit/gluon.hpp"
 #include "graph/emit/tilelang.hpp"
@@ -45,8 +46,10 @@ emit::EmitOptions emit_options(const meaning::UserKernel* user, const KernelOpti
 }
 
 EmittedText text_of(const program::Program& program, const meaning::UserKernel* user,
-                    const KernelOptions& kernel, bool scarce = false, bool old = false) {
-  const emit::EmitOptions options = emit_options(user, kernel, scarce, old);
+                    const KernelOptions& kernel, bool scarce = false, bool old = false,
+                    const std::vector<std::string>& moved = {}) {
+  emit::EmitOptions options = emit_options(user, kernel, scarce, old);
+  options.moved = moved;
   if (kernel.to == "gluon") return emit::emit_gluon(program, options);
   if (kernel.to == "ttgir-ws") return emit::emit_ttgir(program, options, kernel.for_trips);
   auto text = kernel.to == "tilelang" ? emit::emit_tilelang(program, options)
@@ -60,7 +63,7 @@ EmittedText text_of(const program::Program& program, const meaning::UserKernel* 
 EmittedText text_of(const MadeProgram& made, const KernelOptions& kernel, bool scarce = false,
                     bool old = false) {
   return text_of(made.program, made.module_meaning ? &made.module_meaning->kernel : nullptr, kernel,
-                 scarce, old);
+                 scarce, old, made.moved);
 }
 
 std::variant<std::string, program::Refusal> text_alone(EmittedText emitted) {
@@ -261,17 +264,35 @@ class KernelSearch {
   /// one I that which lacks fewest.
   void try_for_room() {
     if (!first_.module_meaning || is_refused(emitted_)) return;
+    put_in_order();
     for (const ProgramOptions& way : roomier_ways(options_)) {
       if (cost() <= std::pair(first_.program.initiation_interval, Amount{0})) return;
       const auto before = cost();
       const EmittedText text = emitted_;
       const MadeProgram made = *result_.result.made;
       try_way(way);
+      put_in_order();
       if (cost() < before) continue;
       emitted_ = text;
       result_.result.made = made;
     }
   }
+
+  /// The schedule as it is, its statements in an order that needs fewer registers.
+  void put_in_order() {
+    if (is_refused(emitted_) || cost().second == 0) return;
+    const emit::EmitOptions how =
+        emit_options(&result_.result.made->module_meaning->kernel, kernel_, scarce_, old_);
+    auto order = ordered_for_registers(*result_.result.made, [&](const program::Program& program) {
+      return emit::registers_lacking(program, how);
+    });
+    if (!order) return;
+    MadeProgram made = *result_.result.made;
+    made.program = std::move(order->program);
+    made.moved = std::move(order->moves);
+    take_text(std::move(made));
+  }
+
   /// Registers of slots, together, are what no schedule tried has had: other schedules, then fewer
   /// beside the tiles of each.
   void try_for_limits() {
@@ -310,7 +331,7 @@ class KernelSearch {
     return ended.has_value();
   }
   bool take_text(MadeProgram made) {
-    EmittedText text = text_of(made, kernel_);
+    EmittedText text = text_of(made, kernel_, scarce_, old_);
     if (is_refused(text)) return false;
     emitted_ = std::move(text);
     result_.result.made = std::move(made);

@@ -67,6 +67,9 @@ struct MadeProgram {
   std::optional<BarrierCosts> barriers;  ///< as in Lowered, for time_program()
   Contention contention;                 ///< likewise
   std::string memory;
+  /// Ops that the program has in another order than the schedule, "l before p": a slot holds fewer
+  /// registers so.
+  std::vector<std::string> moved = {};
   /// Of a TTGIR module whose loop's meaning was read: both, else neither.
   std::shared_ptr<const ttgir::LoweredModule> module;
   std::shared_ptr<const ttgir::ModuleMeaning> module_meaning;

@@ -20,6 +20,16 @@ std::string status_of(const program::Program& program) {
              : status + " among schedules " + harmless(program.searched_only);
 }
 
+namespace {
+/// Statements that are not in the schedule's order.
+std::string order_text(const EmitOptions& options) {
+  std::string text;
+  for (const std::string& one : options.moved) text += (text.empty() ? "" : ", ") + harmless(one);
+  return text.empty() ? ""
+                      : "\nTo hold fewer registers, against the schedule's order: " + text + ".";
+}
+}  // namespace
+
 std::string about_program(const program::Program& program, const EmitOptions& options) {
   std::string copies;
   if (options.user != nullptr && options.user->unrolled > 1) {
@@ -31,7 +41,7 @@ std::string about_program(const program::Program& program, const EmitOptions& op
          harmless(options.version) + ".\n\nSchedule: " + status_of(program) +
          ", one iteration every I = " + std::to_string(program.initiation_interval) +
          " cycles of the machine file (" + proved_of(program) + "), " +
-         std::to_string(program::stage_count(program)) + " stages." + copies +
+         std::to_string(program::stage_count(program)) + " stages." + copies + order_text(options) +
          "\nProblem: sha256 " + harmless(program.problem_sha256) + ".\n\n";
 }
 

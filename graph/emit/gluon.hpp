@@ -29,6 +29,9 @@ struct EmitOptions {
   /// As few as are tried where the launch has no more: with less than kLeastResident ptxas may
   /// spill.
   int least_resident = kLeastResident;
+  /// Statements that a slot has in another order than the schedule has, "l before p", for the head
+  /// of the file.
+  std::vector<std::string> moved = {};
   /// The function that the meaning was read from: the kernel gets its name and parameters, and its
   /// arithmetic of places. Else tensors lie as their axes say (axes.hpp).
   const meaning::UserKernel* user = nullptr;

@@ -102,6 +102,7 @@ struct Plan {
   Launch launch;
   /// Registers a thread that slots have less than registers_needed(), all slots together.
   Amount registers_short = 0;
+  std::vector<int> slots_short;  ///< which
 
   // Of one loop of several that make up a function (UserKernel::parts):
   /// Buffers of what it hands on and is given.

@@ -1,6 +1,7 @@
 #include "graph/emit/register_pressure.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "graph/emit/gluon_values.hpp"
@@ -287,6 +288,11 @@ Amount register_pressure(const Plan& plan, int slot) {
   const std::vector<Amount> held = pressure.held();
   const Amount most = held.empty() ? 0 : *std::max_element(held.begin(), held.end());
   return std::max(most, pressure.passing()) + registers_before(plan, slot);
+}
+
+Amount summed_pressure(const Plan& plan, int slot) {
+  const std::vector<Amount> held = Pressure(plan, slot).held();
+  return std::accumulate(held.begin(), held.end(), Amount{0});
 }
 
 Amount registers_needed(const Plan& plan, int slot) {

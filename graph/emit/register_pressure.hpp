@@ -14,6 +14,8 @@ namespace twill::emit {
 /// the last to read; what a product of Hopper reads is held until its slot has waited for it. With
 /// registers_before().
 Amount register_pressure(const Plan& plan, int slot);
+/// Registers a thread that results of the slot take behind each op of a period, summed.
+Amount summed_pressure(const Plan& plan, int slot);
 /// Registers a thread of what the slot computes before the loop and uses in it; in_loop: without
 /// what is used before the loop alone.
 Amount registers_before(const Plan& plan, int slot, bool in_loop = false);

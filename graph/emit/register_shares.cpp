@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 
 #include "graph/emit/register_pressure.hpp"
 #include "graph/index.hpp"
@@ -69,6 +70,18 @@ void share_by_need(Plan& plan) {
   }
   plan.launch = shared_by_need(plan.launch, needed);
   plan.registers_short = registers_short(plan.launch, needed);
+  for (std::size_t k = 0; k < plan.partitions.size(); ++k)
+    if (needed[k] > registers_had(plan.launch, k)) plan.slots_short.push_back(plan.partitions[k]);
+}
+
+std::optional<RegisterLack> registers_lacking(const program::Program& program,
+                                              const EmitOptions& options) {
+  auto plan = make_plan(program, options);
+  if (std::holds_alternative<program::Refusal>(plan)) return std::nullopt;
+  const Plan& made = std::get<Plan>(plan);
+  RegisterLack lack{made.registers_short, made.slots_short, 0};
+  for (const int slot : lack.slots) lack.held += summed_pressure(made, slot);
+  return lack;
 }
 
 }  // namespace twill::emit

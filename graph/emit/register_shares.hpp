@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "graph/emit/plan.hpp"
@@ -21,9 +22,19 @@ Amount registers_short(const Launch& launch, const std::vector<Amount>& needed);
 Launch shared_by_need(const Launch& launch, const std::vector<Amount>& needed);
 
 /// On Hopper, shared_by_need() for what registers_needed() says of each slot; a function of several
-/// loops, which share their registers, is left as it is. Sets Plan::registers_short. (On Blackwell,
-/// where slots that hold tiles have as many registers each, the estimate does not tell what spills
-/// from what does not.)
+/// loops, which share their registers, is left as it is. Sets Plan::registers_short and
+/// slots_short. (On Blackwell, where slots that hold tiles have as many registers each, the
+/// estimate does not tell what spills from what does not.)
 void share_by_need(Plan& plan);
+
+/// What share_by_need() leaves lacking.
+struct RegisterLack {
+  Amount registers = 0;    ///< a thread, all slots together
+  std::vector<int> slots;  ///< of the program, that lack some
+  Amount held = 0;         ///< summed_pressure() of these slots
+};
+/// Of the kernel that emit_gluon() would write; nullopt = it is not planned.
+std::optional<RegisterLack> registers_lacking(const program::Program& program,
+                                              const EmitOptions& options);
 
 }  // namespace twill::emit
