@@ -1,0 +1,16 @@
+// A lower bound on L by deadlines that leave some op no place (Klein and Scholl, EJOR 112, 1999:
+// destructive improvement).
+#pragma once
+
+#include <optional>
+
+#include "graph/bounds/bounds.hpp"
+
+namespace twill {
+
+/// The least L at `ii` that is not refuted so, where it is above `above`: no schedule has L <=
+/// value - 1. nullopt where `above` itself is not refuted, or no schedule exists at `ii`.
+/// Preconditions: problem is consistent (graph/accepted.hpp), ii >= 1.
+std::optional<Bound> destructive_bound(const Problem& problem, Cycle ii, Cycle above);
+
+}  // namespace twill
