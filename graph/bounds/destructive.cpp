@@ -132,6 +132,13 @@ class Windows {
           alone_[at(r.unit)].push_back({v, r.offset, r.length});
   }
 
+  /// After refute() found no reason.
+  StartWindows starts() const {
+    StartWindows starts{heads_, tails_};
+    for (Cycle& latest : starts.latest) latest = deadline_ - latest;
+    return starts;
+  }
+
   /// Is no schedule this short?
   bool refute(Cycle deadline) {
     deadline_ = deadline;
@@ -238,25 +245,30 @@ class Windows {
   std::vector<std::vector<Alone>> alone_;
 };
 
-}  // namespace
-
-std::optional<Bound> destructive_bound(const Problem& problem, Cycle ii, Cycle above) {
-  assert(ii >= 1 && consistent(problem));
+/// nullopt where a cycle of dependences gains time.
+std::optional<Windows> windows_of(const Problem& problem, Cycle ii) {
   const std::vector<Cycle> delays = forced_delays(problem);
   auto heads = earliest_starts(problem, ii, delays);
   if (!heads) return std::nullopt;
   std::vector<Cycle> tails = *latest_starts(problem, ii, 0, delays);
   for (Cycle& tail : tails) tail = -tail;
-  Windows windows(problem, ii, *std::move(heads), std::move(tails));
-  if (!windows.refute(above)) return std::nullopt;
+  return Windows(problem, ii, *std::move(heads), std::move(tails));
+}
+
+}  // namespace
+
+std::optional<Bound> destructive_bound(const Problem& problem, Cycle ii, Cycle above) {
+  assert(ii >= 1 && consistent(problem));
+  auto windows = windows_of(problem, ii);
+  if (!windows || !windows->refute(above)) return std::nullopt;
   Cycle refuted = above, step = 1;
-  while (step < kMaxInterval && windows.refute(refuted + step)) {
+  while (step < kMaxInterval && windows->refute(refuted + step)) {
     refuted += step;
     step *= 2;
   }
   for (Cycle open = refuted + step; open - refuted > 1;) {
     const Cycle middle = refuted + (open - refuted) / 2;
-    (windows.refute(middle) ? refuted : open) = middle;
+    (windows->refute(middle) ? refuted : open) = middle;
   }
   const std::string most = std::to_string(refuted);
   return Bound{refuted + 1, "deadline",
@@ -264,6 +276,13 @@ std::optional<Bound> destructive_bound(const Problem& problem, Cycle ii, Cycle a
                    ", in their order on units some ops would start before what they wait for "
                    "ends = " +
                    std::to_string(refuted + 1)};
+}
+
+std::optional<StartWindows> start_windows(const Problem& problem, Cycle ii, Cycle deadline) {
+  assert(ii >= 1 && consistent(problem));
+  auto windows = windows_of(problem, ii);
+  if (!windows || windows->refute(deadline)) return std::nullopt;
+  return windows->starts();
 }
 
 }  // namespace twill

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "graph/bounds/bounds.hpp"
 
@@ -12,5 +13,13 @@ namespace twill {
 /// value - 1. nullopt where `above` itself is not refuted, or no schedule exists at `ii`.
 /// Preconditions: problem is consistent (graph/accepted.hpp), ii >= 1.
 std::optional<Bound> destructive_bound(const Problem& problem, Cycle ii, Cycle above);
+
+/// Starts of ops, in cycles.
+struct StartWindows {
+  std::vector<Cycle> earliest, latest;
+};
+/// Where the ops of a schedule that ends by `deadline` can start, as far as the same rules say.
+/// nullopt = there is no such schedule. The same preconditions.
+std::optional<StartWindows> start_windows(const Problem& problem, Cycle ii, Cycle deadline);
 
 }  // namespace twill

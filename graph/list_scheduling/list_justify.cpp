@@ -36,14 +36,15 @@
 namespace twill {
 namespace {
 
-constexpr Cycle kLonger = 8;         // the period is longer by one in so many
-constexpr int kJustifications = 4;   // pairs of passes
-constexpr int kRoomTries = 40;       // places on a slot that are tried for an op
-constexpr int kSmallSteps = 10;      // these are a cycle apart, the others farther and farther
-constexpr int kFirstTries = 40;      // orders until one has room
-constexpr int kTrial = 3;            // after this share of the effort, and
-constexpr int kTrialOrders = 40;     // more orders than this, it ends
-constexpr Cycle kFar = 20;           // where I is above what is asked for by one in so many
+constexpr Cycle kLonger = 8;             // the period is longer by one in so many
+constexpr int kJustifications = 4;       // pairs of passes
+constexpr int kRoomTries = 40;           // places on a slot that are tried for an op
+constexpr int kSmallSteps = 10;          // these are a cycle apart, the others farther and farther
+constexpr int kFirstTries = 40;          // orders until one has room
+constexpr int kTrial = 3;                // after this share of the effort, and
+constexpr int kTrialOrders = 40;         // more orders than this, it ends
+constexpr std::int64_t kMostEffort = 6;  // times what is asked for, as long as it gains
+constexpr Cycle kFar = 20;               // where I is above what is asked for by one in so many
 constexpr Cycle kTolerance = 500;    // an order may be worse than the one before by one in so many
 constexpr int kStale = 150;          // orders without a gain until it begins anew
 constexpr Cycle kNearBest = 128;     // near the best: by one in so many
@@ -69,7 +70,9 @@ class Justifier {
         shortest_(bound(problem, low)),
         options_(options),
         random_(options.seed),
-        left_(options.effort * static_cast<std::int64_t>(problem.ops.size())),
+        effort_(options.effort * static_cast<std::int64_t>(problem.ops.size())),
+        given_(effort_),
+        left_(effort_),
         period_(std::min(low + low / kLonger + 1, problem.interval.most)),
         delays_(forced_delays(problem)),
         moves_(problem, period_, low, shortest_, random_) {}
@@ -77,10 +80,9 @@ class Justifier {
   std::optional<Schedule> run() {
     std::optional<Soft> now;
     int stale = 0, failures = 0, orders = 0;
-    const std::int64_t all = left_;
     while (left_ > 0 && !done()) {
       // Where a unit of several instances is nearly full, this is not the way.
-      if (++orders > kTrialOrders && left_ < all - all / kTrial && is_far()) break;
+      if (++orders > kTrialOrders && given_ - left_ > effort_ / kTrial && is_far()) break;
       std::optional<Soft> next = now ? near(*now) : first();
       if (!next) {
         if (++failures == kFirstTries && !best_) return std::nullopt;
@@ -122,7 +124,11 @@ class Justifier {
   Cycle end(const Schedule& s, int v) const { return s.start[at(v)] + p_.ops[at(v)].cycles; }
   Cycle random_reach() { return random_.range(0, low_ / random_.range(2, 40)); }
 
-  std::optional<Soft> first() { return generate(period_, pressure_order(p_, random_), {}); }
+  std::optional<Soft> first() {
+    std::vector<int> order = pressure_order(p_, random_);
+    if (random_.below(2) == 0) order = moves_.urgent_first(order);
+    return generate(period_, order, {});
+  }
 
   std::optional<Soft> near(const Soft& now) {
     ListMove move = moves_.near(now.schedule, now.excess > 0);
@@ -165,33 +171,31 @@ class Justifier {
       outermost = pass.late ? std::min(outermost, expected + pass.reach)
                             : std::max(outermost, expected - pass.reach);
     }
+    if (!pass.slots.empty())
+      return stay(state, v, pass.slots[at(v)], outermost, pass.late).has_value();
     int slot = -1;
     Cycle start = 0;
     std::pair<Wide, Cycle> least;
-    const auto look = [&](int w) {
-      const auto found = room(state, v, w, outermost, pass.late);
-      if (!found) return;
+    for (const int w : state.slots_of(v)) {
+      const auto found = stay(state, v, w, outermost, pass.late);
+      if (!found) continue;
+      state.remove(v);
       const auto [t, excess] = *found;
       const Cycle away = pass.late ? outermost - t : t - outermost;
       const std::pair<Wide, Cycle> cost{Wide{away} * kPriceUnit + excess * slot_price_,
                                         state.load(w)};
-      if (slot >= 0 && cost >= least) return;
+      if (slot >= 0 && cost >= least) continue;
       slot = w;
       start = t;
       least = cost;
-    };
-    if (!pass.slots.empty()) {
-      look(pass.slots[at(v)]);
-    } else {
-      for (const int w : state.slots_of(v)) look(w);
     }
     if (slot < 0) return false;
     state.place(v, slot, start);
     return true;
   }
 
-  // The first (last) start on slot w at which v has room, and what overflows then.
-  std::optional<std::pair<Cycle, Wide>> room(PartialSchedule& state, int v, int w, Cycle outermost,
+  // v at the first (last) start on slot w at which it has room, and what overflows then.
+  std::optional<std::pair<Cycle, Wide>> stay(PartialSchedule& state, int v, int w, Cycle outermost,
                                              bool late) const {
     const PartialSchedule::Window window = state.window(v, w);
     Cycle first = outermost, last = outermost;
@@ -209,10 +213,8 @@ class Justifier {
           late ? state.last_room(v, w, first, last) : state.first_room(v, w, first, last);
       if (!t) return std::nullopt;
       state.place(v, w, *t);
-      const bool fits = !state.clash();
-      const Wide excess = fits ? state.new_excess() : 0;
+      if (!state.clash()) return std::pair(*t, state.new_excess());
       state.remove(v);
-      if (fits) return std::pair(*t, excess);
       const Cycle step = tries < kSmallSteps ? 1 : Cycle{1} << std::min(tries - kSmallSteps, 20);
       (late ? last : first) = late ? *t - step : *t + step;
     }
@@ -246,7 +248,7 @@ class Justifier {
 
   // Less is better.
   Cycle value_of(const Soft& s) const {
-    return s.schedule.length + 2 * std::max<Cycle>(0, span(s.schedule) - low_) +
+    return s.schedule.length + std::max<Cycle>(0, span(s.schedule) - low_) +
            static_cast<Cycle>(std::min<Wide>(s.excess * price_ / kPriceUnit, kMaxInterval));
   }
 
@@ -318,15 +320,25 @@ class Justifier {
     auto tight = tighten(p_, p_, s, low_, s.initiation_interval, options_.stop);
     if (!tight || verify(p_, *tight)) return;
     if (!best_ || std::pair(tight->initiation_interval, tight->length) <
-                      std::pair(best_->initiation_interval, best_->length))
+                      std::pair(best_->initiation_interval, best_->length)) {
       best_ = std::move(tight);
+      go_on();
+    }
+  }
+
+  // As long again as it took to come here.
+  void go_on() {
+    const std::int64_t more = std::min(given_ - left_ - left_, kMostEffort * effort_ - given_);
+    if (left_ <= 0 || more <= 0) return;
+    given_ += more;
+    left_ += more;
   }
 
   const Problem& p_;
   Cycle low_, shortest_ = 0;
   const ListScheduleOptions& options_;
   SplitMix64 random_;
-  std::int64_t left_;
+  std::int64_t effort_, given_, left_;  // in ops placed: as asked for, with more, and what is left
   Cycle period_;
   std::vector<Cycle> delays_;
   ListMoves moves_;
