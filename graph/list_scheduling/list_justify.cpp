@@ -36,15 +36,16 @@
 namespace twill {
 namespace {
 
-constexpr Cycle kLonger = 8;             // the period is longer by one in so many
-constexpr int kJustifications = 4;       // pairs of passes
-constexpr int kRoomTries = 40;           // places on a slot that are tried for an op
-constexpr int kSmallSteps = 10;          // these are a cycle apart, the others farther and farther
-constexpr int kFirstTries = 40;          // orders until one has room
-constexpr int kTrial = 3;                // after this share of the effort, and
-constexpr int kTrialOrders = 40;         // more orders than this, it ends
-constexpr std::int64_t kMostEffort = 6;  // times what is asked for, as long as it gains
-constexpr Cycle kFar = 20;               // where I is above what is asked for by one in so many
+constexpr Cycle kLonger = 8;              // the period is longer by one in so many
+constexpr int kJustifications = 4;        // pairs of passes
+constexpr int kRoomTries = 40;            // places on a slot that are tried for an op
+constexpr int kSmallSteps = 10;           // these are a cycle apart, the others farther and farther
+constexpr int kFirstTries = 40;           // orders until one has room
+constexpr std::int64_t kTrial = 200'000;  // after so many ops placed, and
+constexpr int kTrialOrders = 40;          // more orders than this, it ends
+constexpr std::int64_t kMostEffort = 6;   // times what is asked for, as long as it gains
+constexpr Cycle kFar = 20;                // where I is above what is asked for by one in so many
+constexpr Cycle kMostIdlePrice = 2;       // of an idle cycle of the busiest unit, in cycles of L
 constexpr Cycle kTolerance = 500;    // an order may be worse than the one before by one in so many
 constexpr int kStale = 150;          // orders without a gain until it begins anew
 constexpr Cycle kNearBest = 128;     // near the best: by one in so many
@@ -82,7 +83,8 @@ class Justifier {
     int stale = 0, failures = 0, orders = 0;
     while (left_ > 0 && !done()) {
       // Where a unit of several instances is nearly full, this is not the way.
-      if (++orders > kTrialOrders && given_ - left_ > effort_ / kTrial && is_far()) break;
+      if (++orders > kTrialOrders && given_ - left_ > kTrial && is_far()) break;
+      if (!now) idle_price_ = random_.range(1, kMostIdlePrice);
       std::optional<Soft> next = now ? near(*now) : first();
       if (!next) {
         if (++failures == kFirstTries && !best_) return std::nullopt;
@@ -248,7 +250,7 @@ class Justifier {
 
   // Less is better.
   Cycle value_of(const Soft& s) const {
-    return s.schedule.length + std::max<Cycle>(0, span(s.schedule) - low_) +
+    return s.schedule.length + idle_price_ * std::max<Cycle>(0, span(s.schedule) - low_) +
            static_cast<Cycle>(std::min<Wide>(s.excess * price_ / kPriceUnit, kMaxInterval));
   }
 
@@ -345,6 +347,7 @@ class Justifier {
   std::optional<Cycle> value_, promise_;  // the least, of all and of what does not overflow
   std::optional<Schedule> best_;
   Wide price_ = kFirstPrice, slot_price_ = 0;
+  Cycle idle_price_ = 1;
   bool fitted_ = true;
   std::size_t equal_ = 0;
 };
