@@ -27,7 +27,7 @@ struct Lonely {
 };
 
 // First begins, as they have to be at the least; what it is about stays the same.
-std::vector<Wide> pushed(const std::vector<Lonely>& all) {
+std::vector<Wide> latest_begins(const std::vector<Lonely>& all) {
   std::vector<Wide> begins;
   std::set<Wide> froms, tos;
   for (const Lonely& one : all) {
@@ -63,7 +63,7 @@ std::vector<Wide> pushed(const std::vector<Lonely>& all) {
 }
 
 // Is there a window that is asked for more than it has?
-bool crowded(const std::vector<Lonely>& all, Wide capacity) {
+bool asks_too_much(const std::vector<Lonely>& all, Wide capacity) {
   std::set<Wide> froms;
   for (const Lonely& one : all) froms.insert(one.first);
   std::vector<Lonely> by_end = all;
@@ -109,8 +109,8 @@ bool windows_shut(const Problem& problem, const Forced& forced, Cycle ii, std::v
           all.push_back(turned ? Lonely{length - last, length - first, cycles}
                                : Lonely{first, last, cycles});
         }
-        if (crowded(all, 1)) return true;
-        const std::vector<Wide> begins = pushed(all);
+        if (asks_too_much(all, 1)) return true;
+        const std::vector<Wide> begins = latest_begins(all);
         for (std::size_t i = 0; i < unit.size(); ++i) {
           const auto& [v, offset, cycles] = unit[i];
           const bool raises = turned ? raised(tails[v], begins[i] + offset + cycles)
@@ -144,7 +144,7 @@ bool windows_shut(const Problem& problem, const Forced& forced, Cycle ii, std::v
     for (const BinWeights& weights : weights_in(amounts, problem.units[at(f)].capacity)) {
       std::vector<Lonely> weighed = all;
       for (std::size_t i = 0; i < all.size(); ++i) weighed[i].cycles *= weights.of[i];
-      if (crowded(weighed, weights.most)) return true;
+      if (asks_too_much(weighed, weights.most)) return true;
     }
   }
   return false;

@@ -31,7 +31,7 @@
 namespace twill {
 namespace {
 
-constexpr int kRounds = 30;  // of all units and paths
+constexpr int kWindowRounds = 30;  // of all units and paths
 constexpr int kPathPasses = 50;
 
 /// A segment that excludes all others of its unit.
@@ -144,7 +144,7 @@ class Windows {
     deadline_ = deadline;
     heads_ = first_heads_;
     tails_ = first_tails_;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kWindowRounds; ++round) {
       const std::vector<Cycle> heads = heads_, tails = tails_;
       for (std::size_t f = 0; f < alone_.size(); ++f)
         if (alone_[f].size() > 1 && (!raise(f, true) || !raise(f, false))) return true;

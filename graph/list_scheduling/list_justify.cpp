@@ -45,11 +45,14 @@ constexpr std::int64_t kTrial = 200'000;  // after so many ops placed, and
 constexpr int kTrialOrders = 40;          // more orders than this, it ends
 constexpr std::int64_t kMostEffort = 6;   // times what is asked for, as long as it gains
 constexpr Cycle kFar = 20;                // where I is above what is asked for by one in so many
-constexpr Cycle kMostIdlePrice = 2;       // of an idle cycle of the busiest unit, in cycles of L
-constexpr Cycle kTolerance = 500;    // an order may be worse than the one before by one in so many
-constexpr int kStale = 150;          // orders without a gain until it begins anew
-constexpr Cycle kNearBest = 128;     // near the best: by one in so many
-constexpr Cycle kPromising = 512;    // of what is tightened: the same
+constexpr std::size_t kElite = 8;
+constexpr Cycle kNearShortest = 512;  // near the bound on L: by one in so many
+constexpr Cycle kOverlap = 100;       // a shorter period: longer than asked for by one in so many
+constexpr Cycle kMostIdlePrice = 2;   // of an idle cycle of the busiest unit, in cycles of L
+constexpr Cycle kTolerance = 500;     // an order may be worse than the one before by one in so many
+constexpr int kStale = 150;           // orders without a gain until it begins anew
+constexpr Cycle kNearBest = 128;      // near the best: by one in so many
+constexpr Cycle kPromising = 512;     // of what is tightened: the same
 constexpr Wide kPriceUnit = 1'000;   // of prices: a cycle of length for an amount of 1 in one cycle
 constexpr Cycle kMostPrice = 1'000;  // when slots are chosen
 constexpr Wide kFirstPrice = 50;     // of a whole schedule
@@ -85,7 +88,7 @@ class Justifier {
       // Where a unit of several instances is nearly full, this is not the way.
       if (++orders > kTrialOrders && given_ - left_ > kTrial && is_far()) break;
       if (!now) idle_price_ = random_.range(1, kMostIdlePrice);
-      std::optional<Soft> next = now ? near(*now) : first();
+      std::optional<Soft> next = now ? near(*now) : begin();
       if (!next) {
         if (++failures == kFirstTries && !best_) return std::nullopt;
         continue;
@@ -98,6 +101,7 @@ class Justifier {
         now = std::move(next);
       }
       if (++stale > kStale) {
+        keep(std::move(*now));
         now.reset();
         stale = 0;
       }
@@ -122,21 +126,69 @@ class Justifier {
   bool done() const {
     return best_ && best_->initiation_interval <= low_ && best_->length <= shortest_;
   }
+  // Is all that is left that iterations overlap?
+  bool is_short() const {
+    return !elite_.empty() && elite_.front().excess == 0 &&
+           elite_.front().schedule.length <= shortest_ + shortest_ / kNearShortest;
+  }
   bool is_far() const { return !best_ || best_->initiation_interval > low_ + low_ / kFar; }
   Cycle end(const Schedule& s, int v) const { return s.start[at(v)] + p_.ops[at(v)].cycles; }
   Cycle random_reach() { return random_.range(0, low_ / random_.range(2, 40)); }
 
+  // From nothing, from two of what there was, or from one of them in a period that is shorter, in
+  // which iterations overlap as they have to.
+  std::optional<Soft> begin() {
+    now_period_ = period_;
+    const bool crosses = random_.below(2) == 0, overlaps = random_.below(2) == 0;
+    std::optional<Soft> next;
+    if (overlaps && is_short()) {
+      const Schedule& s = elite_[random_.below(elite_.size())].schedule;
+      now_period_ = std::min(period_, low_ + random_.range(0, low_ / kOverlap));
+      next = generate(now_period_, by_start(s), {false, s.warp, s.start});
+    } else if (crosses) {
+      next = crossed();
+    }
+    if (next) return next;
+    now_period_ = period_;
+    return first();
+  }
+
   std::optional<Soft> first() {
     std::vector<int> order = pressure_order(p_, random_);
     if (random_.below(2) == 0) order = moves_.urgent_first(order);
-    return generate(period_, order, {});
+    return generate(now_period_, order, {});
+  }
+
+  // The best of what was gone on from, one for each begin.
+  void keep(Soft&& one) {
+    elite_.push_back(std::move(one));
+    std::stable_sort(elite_.begin(), elite_.end(), [&](const Soft& a, const Soft& b) {
+      return std::pair(a.excess, a.schedule.length) < std::pair(b.excess, b.schedule.length);
+    });
+    if (elite_.size() > kElite) elite_.pop_back();
+  }
+  // As in one of them up to a moment, and then as in another one (one-point crossover: Hartmann,
+  // Naval Research Logistics 45, 1998, where the point is one of the order).
+  std::optional<Soft> crossed() {
+    if (elite_.size() < 2) return std::nullopt;
+    const std::size_t i = random_.below(elite_.size());
+    const std::size_t j = (i + 1 + random_.below(elite_.size() - 1)) % elite_.size();
+    const Schedule &first = elite_[i].schedule, &second = elite_[j].schedule;
+    const Cycle moment = random_.range(0, first.length);
+    Pass pass{false, first.warp, first.start};
+    for (std::size_t v = 0; v < p_.ops.size(); ++v)
+      if (first.start[v] >= moment) {
+        pass.expected[v] = std::max(moment, second.start[v]);
+        pass.slots[v] = second.warp[v];
+      }
+    return generate(now_period_, moves_.by_keys(pass.expected), pass);
   }
 
   std::optional<Soft> near(const Soft& now) {
     ListMove move = moves_.near(now.schedule, now.excess > 0);
     Pass pass{false, std::move(move.slots), std::move(move.expected)};
     if (random_.below(4) != 0) pass.reach = random_reach();
-    return generate(period_, move.order, pass);
+    return generate(now_period_, move.order, pass);
   }
 
   // Ops in their order, each as soon as it has room.
@@ -274,7 +326,7 @@ class Justifier {
       const bool better = look(*late);
       Pass pass{false, {}, late->schedule.start, random_reach()};
       if (random_.below(4) != 0) pass.slots = late->schedule.warp;
-      auto soon = generate(period_, by_start(late->schedule), pass);
+      auto soon = generate(now_period_, by_start(late->schedule), pass);
       if (!soon) break;
       now = std::move(*soon);
       if (!look(now) && !better) break;
@@ -341,11 +393,12 @@ class Justifier {
   const ListScheduleOptions& options_;
   SplitMix64 random_;
   std::int64_t effort_, given_, left_;  // in ops placed: as asked for, with more, and what is left
-  Cycle period_;
+  Cycle period_, now_period_ = period_;
   std::vector<Cycle> delays_;
   ListMoves moves_;
   std::optional<Cycle> value_, promise_;  // the least, of all and of what does not overflow
   std::optional<Schedule> best_;
+  std::vector<Soft> elite_;
   Wide price_ = kFirstPrice, slot_price_ = 0;
   Cycle idle_price_ = 1;
   bool fitted_ = true;
