@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kMostSteps = 20'000'000;  // more: only the edges themselves
 constexpr std::size_t kMostSets = 64, kMostSizes = 1'000, kMostVisits = 1'000;
 constexpr Amount kMostParts = 8;
-constexpr Amount kSmallBin = 64;
+constexpr Amount kSmallBin = 64, kBinParts = 8;
 constexpr Wide kFar = -(Wide{1} << 100);
 
 // What a value takes, and the sizes of the bins that it may be in.
@@ -195,7 +195,7 @@ std::vector<BinWeights> weights_in(const std::vector<Amount>& amounts, Amount bi
   };
   add(bin, [](Amount amount) { return Wide{amount}; });
   if (bin > kSmallBin) return all;
-  for (Amount k = 1; k <= kMostParts; ++k)
+  for (Amount k = 1; k <= kBinParts; ++k)
     add(Wide{bin} * k, [&](Amount amount) { return in_parts(amount, bin, k); });
   for (Amount k = 1; k <= bin / 2; ++k)
     add(2 * (Wide{bin} / k), [&](Amount amount) { return in_pieces(amount, bin, k); });
