@@ -272,10 +272,8 @@ std::optional<Bound> destructive_bound(const Problem& problem, Cycle ii, Cycle a
   }
   const std::string most = std::to_string(refuted);
   return Bound{refuted + 1, "deadline",
-               "to end by " + most +
-                   ", in their order on units some ops would start before what they wait for "
-                   "ends = " +
-                   std::to_string(refuted + 1)};
+               "what excludes each other on units has no order that ends by " + most +
+                   ": at least " + std::to_string(refuted + 1) + " cycles"};
 }
 
 std::optional<StartWindows> start_windows(const Problem& problem, Cycle ii, Cycle deadline) {
