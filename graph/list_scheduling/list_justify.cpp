@@ -87,7 +87,7 @@ class Justifier {
     while (left_ > 0 && !done()) {
       // Where a unit of several instances is nearly full, this is not the way.
       if (++orders > kTrialOrders && given_ - left_ > kTrial && is_far()) break;
-      if (!now) idle_price_ = random_.range(1, kMostIdlePrice);
+      if (!now) idle_price_ = orders == 1 ? kMostIdlePrice : random_.range(1, kMostIdlePrice);
       std::optional<Soft> next = now ? near(*now) : begin();
       if (!next) {
         if (++failures == kFirstTries && !best_) return std::nullopt;
@@ -155,7 +155,7 @@ class Justifier {
 
   std::optional<Soft> first() {
     std::vector<int> order = pressure_order(p_, random_);
-    if (random_.below(2) == 0) order = moves_.urgent_first(order);
+    if (!elite_.empty() && random_.below(2) == 0) order = moves_.urgent_first(order);
     return generate(now_period_, order, {});
   }
 
