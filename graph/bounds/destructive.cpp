@@ -133,8 +133,8 @@ class Windows {
   }
 
   /// After refute() found no reason.
-  StartWindows starts() const {
-    StartWindows starts{heads_, tails_};
+  StartRanges starts() const {
+    StartRanges starts{heads_, tails_};
     for (Cycle& latest : starts.latest) latest = deadline_ - latest;
     return starts;
   }
@@ -276,7 +276,7 @@ std::optional<Bound> destructive_bound(const Problem& problem, Cycle ii, Cycle a
                    ": at least " + std::to_string(refuted + 1) + " cycles"};
 }
 
-std::optional<StartWindows> start_windows(const Problem& problem, Cycle ii, Cycle deadline) {
+std::optional<StartRanges> start_ranges(const Problem& problem, Cycle ii, Cycle deadline) {
   assert(ii >= 1 && consistent(problem));
   auto windows = windows_of(problem, ii);
   if (!windows || windows->refute(deadline)) return std::nullopt;

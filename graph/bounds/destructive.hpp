@@ -15,11 +15,11 @@ namespace twill {
 std::optional<Bound> destructive_bound(const Problem& problem, Cycle ii, Cycle above);
 
 /// Starts of ops, in cycles.
-struct StartWindows {
+struct StartRanges {
   std::vector<Cycle> earliest, latest;
 };
 /// Where the ops of a schedule that ends by `deadline` can start, as far as the same rules say.
 /// nullopt = there is no such schedule. The same preconditions.
-std::optional<StartWindows> start_windows(const Problem& problem, Cycle ii, Cycle deadline);
+std::optional<StartRanges> start_ranges(const Problem& problem, Cycle ii, Cycle deadline);
 
 }  // namespace twill

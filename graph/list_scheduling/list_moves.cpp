@@ -61,7 +61,7 @@ ListMoves::ListMoves(const Problem& problem, Cycle period, Cycle low, Cycle shor
       busiest_(busiest_unit(problem)),
       successors_(problem.ops.size()),
       predecessors_(problem.ops.size()) {
-  if (auto windows = start_windows(problem, period, shortest)) {
+  if (auto windows = start_ranges(problem, period, shortest)) {
     earliest_ = std::move(windows->earliest);
     latest_ = std::move(windows->latest);
   } else {  // what `shortest` refutes is the smallest period alone
