@@ -15,6 +15,11 @@ constexpr std::int64_t kShorter = 50;  // ListScheduleOptions::effort, for the l
 constexpr std::uint64_t kOtherSeed = 1'001;  // odd, so that every second one is even
 constexpr std::int64_t kAlone = 600'000;     // ops placed for one iteration alone
 
+// Where formulas find nothing either, the more so the more ops; of more ops than this the list
+// scheduler finds more in the same time.
+constexpr std::size_t kLongAlone = 400;
+constexpr std::int64_t kLonger = 4;
+
 static std::int64_t alone_effort(const Problem& problem) {
   return kAlone / static_cast<std::int64_t>(problem.ops.size()) + 1;
 }
@@ -40,6 +45,7 @@ std::optional<Schedule> by_list(const Search& search, Cycle low) {
   if (search.problem.ops.size() <= kManyOps) return list_schedule(search.problem, low, options);
   ListScheduleOptions alone = options;
   alone.effort = alone_effort(search.problem);
+  if (search.problem.ops.size() <= kLongAlone) alone.effort *= kLonger;
   std::optional<Schedule> one = list_justified(search.problem, low, alone);
   if (one && search.stage_limit > 0 && stage_count(*one) > search.stage_limit) one.reset();
   if (one && one->initiation_interval == low) return one;

@@ -15,6 +15,7 @@
 #include "engine/certificate/forced.hpp"
 #include "engine/certificate/packed.hpp"
 #include "engine/certificate/pinned_intervals.hpp"
+#include "engine/certificate/shut_windows.hpp"
 #include "engine/certificate/slot_gaps.hpp"
 #include "engine/certificate/slot_line.hpp"
 #include "graph/accepted.hpp"
@@ -27,19 +28,27 @@
 namespace twill {
 namespace {
 
-// All that ask for unit f take amount x length of capacity x I cycles, and those that take more
-// than half of the instances exclude each other.
+// All that ask for unit f take amount x length of capacity x I cycles, or weight x length of what
+// fits; and those that take more than half of the instances exclude each other.
 bool units_exceeded(const Problem& p, Cycle ii) {
   for (int f = 0; f < static_cast<int>(p.units.size()); ++f) {
     const Amount capacity = p.units[at(f)].capacity;
-    Wide asked = 0, alone = 0;
+    Wide alone = 0;
+    std::vector<Amount> amounts;
+    std::vector<Cycle> lengths;
     for (const Op& op : p.ops)
       for (const Reservation& r : op.reservations) {
         if (r.unit != f) continue;
-        asked += Wide{r.amount} * r.length;
+        amounts.push_back(r.amount);
+        lengths.push_back(r.length);
         if (2 * Wide{r.amount} > capacity) alone += r.length;
       }
-    if (asked > Wide{capacity} * ii || alone > ii) return true;
+    if (alone > ii) return true;
+    for (const auto& [most, weights] : weights_in(amounts, capacity)) {
+      Wide asked = 0;
+      for (std::size_t i = 0; i < lengths.size(); ++i) asked += weights[i] * lengths[i];
+      if (asked > most * ii) return true;
+    }
   }
   return false;
 }
@@ -83,7 +92,7 @@ struct Inside {
 };
 
 // Is there a window that those inside ask more of than it has?
-bool window_exceeded(std::vector<Inside> all, Amount capacity) {
+bool window_exceeded(std::vector<Inside> all, Wide capacity) {
   std::sort(all.begin(), all.end(), [](const Inside& a, const Inside& b) { return a.to < b.to; });
   std::set<Wide> begins;
   for (const Inside& one : all) begins.insert(one.from);
@@ -92,7 +101,7 @@ bool window_exceeded(std::vector<Inside> all, Amount capacity) {
     for (const Inside& one : all) {
       if (one.from < begin) continue;
       area += one.area;
-      if (area > Wide{capacity} * (one.to - begin)) return true;
+      if (area > capacity * (one.to - begin)) return true;
     }
   }
   return false;
@@ -132,12 +141,18 @@ bool between_exceeds(const Problem& p, const Forced& forced, const std::vector<W
     if (heads[v] + tails[v] > length) return true;
   for (int f = 0; f < static_cast<int>(p.units.size()); ++f) {
     std::vector<Inside> uses;
+    std::vector<Amount> amounts;
     for (std::size_t v = 0; v < ops; ++v)
       for (const Reservation& r : p.ops[v].reservations)
-        if (r.unit == f)
-          uses.push_back({heads[v] + r.offset, length - tails[v] + r.offset + r.length,
-                          Wide{r.amount} * r.length});
-    if (window_exceeded(std::move(uses), p.units[at(f)].capacity)) return true;
+        if (r.unit == f) {
+          uses.push_back({heads[v] + r.offset, length - tails[v] + r.offset + r.length, r.length});
+          amounts.push_back(r.amount);
+        }
+    for (const BinWeights& weights : weights_in(amounts, p.units[at(f)].capacity)) {
+      std::vector<Inside> weighed = uses;
+      for (std::size_t i = 0; i < uses.size(); ++i) weighed[i].area *= weights.of[i];
+      if (window_exceeded(std::move(weighed), weights.most)) return true;
+    }
   }
   // Of two ops that wait on one slot, neither is issued while the other executes.
   for (int w = 0; w < static_cast<int>(p.warps.size()); ++w) {
@@ -206,7 +221,8 @@ bool length_counted_out(const Problem& problem, Cycle ii, Cycle length) {
          starts_exclude(problem, forced, ii, length) ||
          copies_exceed(problem, forced, ii, length) ||
          slot_line_exceeds(problem, forced, *heads, *tails, length) ||
-         fed_units_exceed(problem, forced, ii, *heads, *tails, length);
+         fed_units_exceed(problem, forced, ii, *heads, *tails, length) ||
+         windows_shut(problem, forced, ii, *heads, *tails, length);
 }
 
 std::int64_t counted_goal(const Problem& problem, const GoalMeasure& goal) {

@@ -1,9 +1,9 @@
 // Arithmetic bounds, computed a second time. Where a bound is met it is the only proof that nothing
 // is smaller, so a certificate's check does not leave it to one piece of code. This code and that
 // of bounds.cpp, packing.cpp, slot_bounds.cpp, slot_shares.cpp, slot_line.cpp, length_bound.cpp,
-// copy_order.cpp and two_units.cpp in graph/bounds/ have nothing in common but the problem's own
-// terms (problem.hpp, memory_charges.hpp) and which ops can change places (automorphism.hpp). The
-// question is the opposite one: is this I, or this L, too small?
+// copy_order.cpp, two_units.cpp and destructive.cpp in graph/bounds/ have nothing in common but the
+// problem's own terms (problem.hpp, memory_charges.hpp) and which ops can change places
+// (automorphism.hpp). The question is the opposite one: is this I, or this L, too small?
 #pragma once
 
 #include "encoders/goals.hpp"

@@ -21,6 +21,7 @@ namespace {
 constexpr std::int64_t kMostSteps = 20'000'000;  // more: only the edges themselves
 constexpr std::size_t kMostSets = 64, kMostSizes = 1'000, kMostVisits = 1'000;
 constexpr Amount kMostParts = 8;
+constexpr Amount kSmallBin = 64, kBinParts = 8;
 constexpr Wide kFar = -(Wide{1} << 100);
 
 // What a value takes, and the sizes of the bins that it may be in.
@@ -184,6 +185,21 @@ bool packing_exceeded(const Problem& problem, const Forced& forced, Cycle ii) {
   for (int m = 0; m < static_cast<int>(problem.memories.size()); ++m)
     if (memory_overfilled(problem, m, lives, ii)) return true;
   return false;
+}
+
+std::vector<BinWeights> weights_in(const std::vector<Amount>& amounts, Amount bin) {
+  std::vector<BinWeights> all;
+  const auto add = [&](Wide most, const auto& weight) {
+    BinWeights& next = all.emplace_back(most, std::vector<Wide>{});
+    for (const Amount amount : amounts) next.of.push_back(weight(amount));
+  };
+  add(bin, [](Amount amount) { return Wide{amount}; });
+  if (bin > kSmallBin) return all;
+  for (Amount k = 1; k <= kBinParts; ++k)
+    add(Wide{bin} * k, [&](Amount amount) { return in_parts(amount, bin, k); });
+  for (Amount k = 1; k <= bin / 2; ++k)
+    add(2 * (Wide{bin} / k), [&](Amount amount) { return in_pieces(amount, bin, k); });
+  return all;
 }
 
 }  // namespace twill

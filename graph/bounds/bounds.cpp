@@ -7,6 +7,7 @@
 
 #include "graph/accepted.hpp"
 #include "graph/bounds/channel_bounds.hpp"
+#include "graph/bounds/dual_feasible.hpp"
 #include "graph/bounds/next_interval.hpp"
 #include "graph/bounds/packing.hpp"
 #include "graph/bounds/slot_bounds.hpp"
@@ -52,6 +53,38 @@ bool add_area(Cycle& total, Amount amount, Cycle cycles) {
          !__builtin_add_overflow(total, area, &total) && total < (Cycle{1} << 62);
 }
 
+/// What unit f is asked for by weights in the place of amounts, where that is more than `above`.
+std::optional<Bound> weighed_bound(const Problem& problem, int f, Cycle above) {
+  const Unit& unit = problem.units[at(f)];
+  std::map<Amount, Wide> cycles;
+  for (const Op& op : problem.ops)
+    for (const Reservation& r : op.reservations)
+      if (r.unit == f) cycles[r.amount] += r.length;
+  std::vector<Amount> amounts;
+  for (const auto& [amount, sum] : cycles) amounts.push_back(amount);
+  std::optional<Bound> best;
+  for (const DualFeasible& weights : unit_weights(amounts, unit.capacity)) {
+    Wide sum = 0;
+    std::string text;
+    for (const auto& [amount, asked] : cycles) {
+      const Wide weight = weights.weight(amount, unit.capacity);
+      sum += weight * asked;
+      if (weight == 0) continue;
+      text += (text.empty() ? "" : " + ") + std::to_string(static_cast<Cycle>(weight)) + " x " +
+              std::to_string(static_cast<Cycle>(asked));
+    }
+    const Wide most = weights.most(unit.capacity);
+    const Wide least = std::min<Wide>((sum + most - 1) / most, kMaxInterval + 1);
+    if (least <= above) continue;
+    above = static_cast<Cycle>(least);
+    best = Bound{above, "units",
+                 unit.name + ": " + text + " (weights by amounts, of which no more than " +
+                     std::to_string(static_cast<Cycle>(most)) + " fit on " +
+                     instances(unit.capacity) + "): at least " + std::to_string(above) + " cycles"};
+  }
+  return best;
+}
+
 }  // namespace
 
 std::vector<Cycle> smallest_lifetimes(const Problem& problem) {
@@ -90,6 +123,7 @@ std::vector<Bound> res_mii(const Problem& problem) {
     if (exclusive > bound.value)
       bound = area_bound("units", unit.name, exclusive, 1, lengths,
                          " cycles, no two at a time on " + instances(unit.capacity));
+    if (auto weighed = weighed_bound(problem, f, bound.value)) bound = *std::move(weighed);
     bounds.push_back(std::move(bound));
   }
   return bounds;

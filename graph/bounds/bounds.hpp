@@ -23,9 +23,9 @@ struct Bound {
   std::string text;  ///< the arithmetic, e.g. "SFU: 2 x 1024 + 2 x 8 = 2064 cycles on 1 instance"
 };
 
-/// Per unit that is used, in the problem's order: the larger of ceil(sum of amount x length /
-/// capacity) and the sum of the lengths of segments that take more than half of the instances (no
-/// two of those overlap).
+/// Per unit that is used, in the problem's order: the largest of ceil(sum of amount x length /
+/// capacity), the same by weights in the place of amounts (dual_feasible.hpp), and the sum of the
+/// lengths of segments that take more than half of the instances (no two of those overlap).
 std::vector<Bound> res_mii(const Problem& problem);
 
 /// Is op `v` alone, repeated every I cycles, within the capacity of every unit? An op longer than I

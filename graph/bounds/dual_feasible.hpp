@@ -15,6 +15,8 @@
 //          2 floor((C / 2) / k) <= floor(C / k). Else it is at most 2 floor(C / k).
 #pragma once
 
+#include <vector>
+
 #include "graph/problem.hpp"
 #include "graph/wide.hpp"
 
@@ -44,5 +46,9 @@ struct DualFeasible {
     return capacity;
   }
 };
+
+/// Those that can say more of these amounts than they themselves, where the capacity is a unit's:
+/// none of one instance, nor of very many.
+std::vector<DualFeasible> unit_weights(const std::vector<Amount>& amounts, Amount capacity);
 
 }  // namespace twill

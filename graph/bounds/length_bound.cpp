@@ -24,6 +24,8 @@
 
 #include "graph/accepted.hpp"
 #include "graph/bounds/copy_order.hpp"
+#include "graph/bounds/destructive.hpp"
+#include "graph/bounds/dual_feasible.hpp"
 #include "graph/bounds/slot_bounds.hpp"
 #include "graph/bounds/slot_line.hpp"
 #include "graph/bounds/start_arcs.hpp"
@@ -67,6 +69,32 @@ std::string arithmetic(const Worst& worst, Amount capacity) {
   if (worst.head > 0) text += " after " + std::to_string(worst.head);
   if (worst.tail > 0) text += " before the last " + std::to_string(worst.tail);
   return text + " = " + std::to_string(worst.value);
+}
+
+/// The same by weights in the place of amounts (dual_feasible.hpp), where that is more.
+void add_weighed_bound(const Unit& unit, const std::vector<Demand>& uses,
+                       const std::vector<Amount>& amounts, Cycle above,
+                       std::vector<Bound>& bounds) {
+  std::vector<Amount> distinct = amounts;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  Worst best;
+  Amount best_most = 1;
+  for (const DualFeasible& weights : unit_weights(distinct, unit.capacity)) {
+    std::vector<Demand> weighed = uses;
+    for (std::size_t i = 0; i < uses.size(); ++i)
+      weighed[i].area =
+          uses[i].area / amounts[i] * static_cast<Cycle>(weights.weight(amounts[i], unit.capacity));
+    const auto most = static_cast<Amount>(weights.most(unit.capacity));
+    const Worst worst = one_machine(std::move(weighed), most);
+    if (worst.value <= std::max(above, best.value)) continue;
+    best = worst;
+    best_most = most;
+  }
+  if (best.value == 0) return;
+  bounds.push_back(
+      {best.value, "units",
+       unit.name + " (weights in the place of amounts): " + arithmetic(best, best_most)});
 }
 
 /// An op with cycles that can be on one slot only.
@@ -124,16 +152,21 @@ void add_window_bounds(const Problem& problem, const std::vector<Cycle>& earlies
                        const std::vector<Cycle>& latest, std::vector<Bound>& bounds) {
   for (std::size_t f = 0; f < problem.units.size(); ++f) {
     std::vector<Demand> uses;
+    std::vector<Amount> amounts;
     for (std::size_t v = 0; v < problem.ops.size(); ++v)
       for (const Reservation& r : problem.ops[v].reservations)
         // (An area whose sum over all ops might leave 64 bits is left out.)
-        if (static_cast<std::size_t>(r.unit) == f && r.amount < kMaxAmount / (r.length + 1))
+        if (static_cast<std::size_t>(r.unit) == f && r.amount < kMaxAmount / (r.length + 1)) {
           uses.push_back(
               {earliest[v] + r.offset, r.amount * r.length, -latest[v] - r.offset - r.length});
+          amounts.push_back(r.amount);
+        }
     const Amount capacity = problem.units[f].capacity;
-    if (const Worst worst = one_machine(uses, capacity); worst.value > 0)
+    const Worst worst = one_machine(uses, capacity);
+    if (worst.value > 0)
       bounds.push_back(
           {worst.value, "units", problem.units[f].name + ": " + arithmetic(worst, capacity)});
+    add_weighed_bound(problem.units[f], uses, amounts, worst.value, bounds);
   }
   const std::vector<std::vector<OnSlot>> only = ops_of_slots(problem);
   for (std::size_t w = 0; w < only.size(); ++w) {
@@ -223,6 +256,8 @@ std::vector<Bound> length_bounds(const Problem& problem, Cycle ii) {
     bounds.insert(bounds.begin(), *std::move(line));
   if (auto rows = two_unit_bound(problem, ii, bounds.front().value))
     bounds.insert(bounds.begin(), *std::move(rows));
+  if (auto deadline = destructive_bound(problem, ii, bounds.front().value))
+    bounds.insert(bounds.begin(), *std::move(deadline));
   return bounds;
 }
 

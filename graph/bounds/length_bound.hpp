@@ -22,10 +22,12 @@ namespace twill {
 ///                (graph/bounds/copy_order.hpp), where that is more than all of these
 ///   two units    what one unit has to end before another begins, where that is more still
 ///                (graph/bounds/two_units.hpp)
+///   deadline     what leaves some op no place by then, where that is more still
+///                (graph/bounds/destructive.hpp)
 std::vector<Bound> length_bounds(const Problem& problem, Cycle ii);
 
-/// All of them but by copies, slot_line.hpp and two units, which take longer than the others
-/// together.
+/// All of them but by copies, slot_line.hpp, two units and deadlines, which take longer than the
+/// others together.
 std::vector<Bound> plain_length_bounds(const Problem& problem, Cycle ii);
 
 }  // namespace twill

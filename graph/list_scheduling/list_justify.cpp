@@ -36,18 +36,23 @@
 namespace twill {
 namespace {
 
-constexpr Cycle kLonger = 8;         // the period is longer by one in so many
-constexpr int kJustifications = 4;   // pairs of passes
-constexpr int kRoomTries = 40;       // places on a slot that are tried for an op
-constexpr int kSmallSteps = 10;      // these are a cycle apart, the others farther and farther
-constexpr int kFirstTries = 40;      // orders until one has room
-constexpr int kTrial = 3;            // after this share of the effort, and
-constexpr int kTrialOrders = 40;     // more orders than this, it ends
-constexpr Cycle kFar = 20;           // where I is above what is asked for by one in so many
-constexpr Cycle kTolerance = 500;    // an order may be worse than the one before by one in so many
-constexpr int kStale = 150;          // orders without a gain until it begins anew
-constexpr Cycle kNearBest = 128;     // near the best: by one in so many
-constexpr Cycle kPromising = 512;    // of what is tightened: the same
+constexpr Cycle kLonger = 8;              // the period is longer by one in so many
+constexpr int kJustifications = 4;        // pairs of passes
+constexpr int kRoomTries = 40;            // places on a slot that are tried for an op
+constexpr int kSmallSteps = 10;           // these are a cycle apart, the others farther and farther
+constexpr int kFirstTries = 40;           // orders until one has room
+constexpr std::int64_t kTrial = 200'000;  // after so many ops placed, and
+constexpr int kTrialOrders = 40;          // more orders than this, it ends
+constexpr std::int64_t kMostEffort = 6;   // times what is asked for, as long as it gains
+constexpr Cycle kFar = 20;                // where I is above what is asked for by one in so many
+constexpr std::size_t kElite = 8;
+constexpr Cycle kNearShortest = 512;  // near the bound on L: by one in so many
+constexpr Cycle kOverlap = 100;       // a shorter period: longer than asked for by one in so many
+constexpr Cycle kMostIdlePrice = 2;   // of an idle cycle of the busiest unit, in cycles of L
+constexpr Cycle kTolerance = 500;     // an order may be worse than the one before by one in so many
+constexpr int kStale = 150;           // orders without a gain until it begins anew
+constexpr Cycle kNearBest = 128;      // near the best: by one in so many
+constexpr Cycle kPromising = 512;     // of what is tightened: the same
 constexpr Wide kPriceUnit = 1'000;   // of prices: a cycle of length for an amount of 1 in one cycle
 constexpr Cycle kMostPrice = 1'000;  // when slots are chosen
 constexpr Wide kFirstPrice = 50;     // of a whole schedule
@@ -69,7 +74,9 @@ class Justifier {
         shortest_(bound(problem, low)),
         options_(options),
         random_(options.seed),
-        left_(options.effort * static_cast<std::int64_t>(problem.ops.size())),
+        effort_(options.effort * static_cast<std::int64_t>(problem.ops.size())),
+        given_(effort_),
+        left_(effort_),
         period_(std::min(low + low / kLonger + 1, problem.interval.most)),
         delays_(forced_delays(problem)),
         moves_(problem, period_, low, shortest_, random_) {}
@@ -77,11 +84,11 @@ class Justifier {
   std::optional<Schedule> run() {
     std::optional<Soft> now;
     int stale = 0, failures = 0, orders = 0;
-    const std::int64_t all = left_;
     while (left_ > 0 && !done()) {
       // Where a unit of several instances is nearly full, this is not the way.
-      if (++orders > kTrialOrders && left_ < all - all / kTrial && is_far()) break;
-      std::optional<Soft> next = now ? near(*now) : first();
+      if (++orders > kTrialOrders && given_ - left_ > kTrial && is_far()) break;
+      if (!now) idle_price_ = orders == 1 ? kMostIdlePrice : random_.range(1, kMostIdlePrice);
+      std::optional<Soft> next = now ? near(*now) : begin();
       if (!next) {
         if (++failures == kFirstTries && !best_) return std::nullopt;
         continue;
@@ -94,6 +101,7 @@ class Justifier {
         now = std::move(next);
       }
       if (++stale > kStale) {
+        keep(std::move(*now));
         now.reset();
         stale = 0;
       }
@@ -118,17 +126,69 @@ class Justifier {
   bool done() const {
     return best_ && best_->initiation_interval <= low_ && best_->length <= shortest_;
   }
+  // Is all that is left that iterations overlap?
+  bool is_short() const {
+    return !elite_.empty() && elite_.front().excess == 0 &&
+           elite_.front().schedule.length <= shortest_ + shortest_ / kNearShortest;
+  }
   bool is_far() const { return !best_ || best_->initiation_interval > low_ + low_ / kFar; }
   Cycle end(const Schedule& s, int v) const { return s.start[at(v)] + p_.ops[at(v)].cycles; }
   Cycle random_reach() { return random_.range(0, low_ / random_.range(2, 40)); }
 
-  std::optional<Soft> first() { return generate(period_, pressure_order(p_, random_), {}); }
+  // From nothing, from two of what there was, or from one of them in a period that is shorter, in
+  // which iterations overlap as they have to.
+  std::optional<Soft> begin() {
+    now_period_ = period_;
+    const bool crosses = random_.below(2) == 0, overlaps = random_.below(2) == 0;
+    std::optional<Soft> next;
+    if (overlaps && is_short()) {
+      const Schedule& s = elite_[random_.below(elite_.size())].schedule;
+      now_period_ = std::min(period_, low_ + random_.range(0, low_ / kOverlap));
+      next = generate(now_period_, by_start(s), {false, s.warp, s.start});
+    } else if (crosses) {
+      next = crossed();
+    }
+    if (next) return next;
+    now_period_ = period_;
+    return first();
+  }
+
+  std::optional<Soft> first() {
+    std::vector<int> order = pressure_order(p_, random_);
+    if (!elite_.empty() && random_.below(2) == 0) order = moves_.urgent_first(order);
+    return generate(now_period_, order, {});
+  }
+
+  // The best of what was gone on from, one for each begin.
+  void keep(Soft&& one) {
+    elite_.push_back(std::move(one));
+    std::stable_sort(elite_.begin(), elite_.end(), [&](const Soft& a, const Soft& b) {
+      return std::pair(a.excess, a.schedule.length) < std::pair(b.excess, b.schedule.length);
+    });
+    if (elite_.size() > kElite) elite_.pop_back();
+  }
+  // As in one of them up to a moment, and then as in another one (one-point crossover: Hartmann,
+  // Naval Research Logistics 45, 1998, where the point is one of the order).
+  std::optional<Soft> crossed() {
+    if (elite_.size() < 2) return std::nullopt;
+    const std::size_t i = random_.below(elite_.size());
+    const std::size_t j = (i + 1 + random_.below(elite_.size() - 1)) % elite_.size();
+    const Schedule &first = elite_[i].schedule, &second = elite_[j].schedule;
+    const Cycle moment = random_.range(0, first.length);
+    Pass pass{false, first.warp, first.start};
+    for (std::size_t v = 0; v < p_.ops.size(); ++v)
+      if (first.start[v] >= moment) {
+        pass.expected[v] = std::max(moment, second.start[v]);
+        pass.slots[v] = second.warp[v];
+      }
+    return generate(now_period_, moves_.by_keys(pass.expected), pass);
+  }
 
   std::optional<Soft> near(const Soft& now) {
     ListMove move = moves_.near(now.schedule, now.excess > 0);
     Pass pass{false, std::move(move.slots), std::move(move.expected)};
     if (random_.below(4) != 0) pass.reach = random_reach();
-    return generate(period_, move.order, pass);
+    return generate(now_period_, move.order, pass);
   }
 
   // Ops in their order, each as soon as it has room.
@@ -165,33 +225,31 @@ class Justifier {
       outermost = pass.late ? std::min(outermost, expected + pass.reach)
                             : std::max(outermost, expected - pass.reach);
     }
+    if (!pass.slots.empty())
+      return stay(state, v, pass.slots[at(v)], outermost, pass.late).has_value();
     int slot = -1;
     Cycle start = 0;
     std::pair<Wide, Cycle> least;
-    const auto look = [&](int w) {
-      const auto found = room(state, v, w, outermost, pass.late);
-      if (!found) return;
+    for (const int w : state.slots_of(v)) {
+      const auto found = stay(state, v, w, outermost, pass.late);
+      if (!found) continue;
+      state.remove(v);
       const auto [t, excess] = *found;
       const Cycle away = pass.late ? outermost - t : t - outermost;
       const std::pair<Wide, Cycle> cost{Wide{away} * kPriceUnit + excess * slot_price_,
                                         state.load(w)};
-      if (slot >= 0 && cost >= least) return;
+      if (slot >= 0 && cost >= least) continue;
       slot = w;
       start = t;
       least = cost;
-    };
-    if (!pass.slots.empty()) {
-      look(pass.slots[at(v)]);
-    } else {
-      for (const int w : state.slots_of(v)) look(w);
     }
     if (slot < 0) return false;
     state.place(v, slot, start);
     return true;
   }
 
-  // The first (last) start on slot w at which v has room, and what overflows then.
-  std::optional<std::pair<Cycle, Wide>> room(PartialSchedule& state, int v, int w, Cycle outermost,
+  // v at the first (last) start on slot w at which it has room, and what overflows then.
+  std::optional<std::pair<Cycle, Wide>> stay(PartialSchedule& state, int v, int w, Cycle outermost,
                                              bool late) const {
     const PartialSchedule::Window window = state.window(v, w);
     Cycle first = outermost, last = outermost;
@@ -209,10 +267,8 @@ class Justifier {
           late ? state.last_room(v, w, first, last) : state.first_room(v, w, first, last);
       if (!t) return std::nullopt;
       state.place(v, w, *t);
-      const bool fits = !state.clash();
-      const Wide excess = fits ? state.new_excess() : 0;
+      if (!state.clash()) return std::pair(*t, state.new_excess());
       state.remove(v);
-      if (fits) return std::pair(*t, excess);
       const Cycle step = tries < kSmallSteps ? 1 : Cycle{1} << std::min(tries - kSmallSteps, 20);
       (late ? last : first) = late ? *t - step : *t + step;
     }
@@ -246,7 +302,7 @@ class Justifier {
 
   // Less is better.
   Cycle value_of(const Soft& s) const {
-    return s.schedule.length + 2 * std::max<Cycle>(0, span(s.schedule) - low_) +
+    return s.schedule.length + idle_price_ * std::max<Cycle>(0, span(s.schedule) - low_) +
            static_cast<Cycle>(std::min<Wide>(s.excess * price_ / kPriceUnit, kMaxInterval));
   }
 
@@ -270,7 +326,7 @@ class Justifier {
       const bool better = look(*late);
       Pass pass{false, {}, late->schedule.start, random_reach()};
       if (random_.below(4) != 0) pass.slots = late->schedule.warp;
-      auto soon = generate(period_, by_start(late->schedule), pass);
+      auto soon = generate(now_period_, by_start(late->schedule), pass);
       if (!soon) break;
       now = std::move(*soon);
       if (!look(now) && !better) break;
@@ -318,21 +374,33 @@ class Justifier {
     auto tight = tighten(p_, p_, s, low_, s.initiation_interval, options_.stop);
     if (!tight || verify(p_, *tight)) return;
     if (!best_ || std::pair(tight->initiation_interval, tight->length) <
-                      std::pair(best_->initiation_interval, best_->length))
+                      std::pair(best_->initiation_interval, best_->length)) {
       best_ = std::move(tight);
+      go_on();
+    }
+  }
+
+  // As long again as it took to come here.
+  void go_on() {
+    const std::int64_t more = std::min(given_ - left_ - left_, kMostEffort * effort_ - given_);
+    if (left_ <= 0 || more <= 0) return;
+    given_ += more;
+    left_ += more;
   }
 
   const Problem& p_;
   Cycle low_, shortest_ = 0;
   const ListScheduleOptions& options_;
   SplitMix64 random_;
-  std::int64_t left_;
-  Cycle period_;
+  std::int64_t effort_, given_, left_;  // in ops placed: as asked for, with more, and what is left
+  Cycle period_, now_period_ = period_;
   std::vector<Cycle> delays_;
   ListMoves moves_;
   std::optional<Cycle> value_, promise_;  // the least, of all and of what does not overflow
   std::optional<Schedule> best_;
+  std::vector<Soft> elite_;
   Wide price_ = kFirstPrice, slot_price_ = 0;
+  Cycle idle_price_ = 1;
   bool fitted_ = true;
   std::size_t equal_ = 0;
 };

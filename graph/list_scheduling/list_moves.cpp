@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/bounds/destructive.hpp"
 #include "graph/divide.hpp"
 #include "graph/index.hpp"
 #include "graph/loop.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kMostPulled = 50;  // ops that come sooner so that one result is needed no longer
 constexpr int kMostNewSlots = 4;
+constexpr std::size_t kMostSoon = 4, kSoon = 8;  // ops that a unit begins with, and of how many
 
 struct HeldLife {
   int op;
@@ -59,9 +61,17 @@ ListMoves::ListMoves(const Problem& problem, Cycle period, Cycle low, Cycle shor
       busiest_(busiest_unit(problem)),
       successors_(problem.ops.size()),
       predecessors_(problem.ops.size()) {
-  const std::vector<Cycle> delays = forced_delays(problem);
-  earliest_ = *earliest_starts(problem, period, delays);
-  latest_ = *latest_starts(problem, period, low, delays);
+  if (auto windows = start_ranges(problem, period, shortest)) {
+    earliest_ = std::move(windows->earliest);
+    latest_ = std::move(windows->latest);
+  } else {  // what `shortest` refutes is the smallest period alone
+    const std::vector<Cycle> delays = forced_delays(problem);
+    earliest_ = *earliest_starts(problem, period, delays);
+    latest_ = *latest_starts(problem, period, shortest, delays);
+  }
+  soonest_ = busiest_.users;
+  std::stable_sort(soonest_.begin(), soonest_.end(),
+                   [&](int a, int b) { return earliest_[at(a)] < earliest_[at(b)]; });
   for (const Edge& e : problem.edges) {
     if (e.distance != 0) continue;
     successors_[at(e.from)].push_back(e.to);
@@ -90,6 +100,20 @@ std::vector<int> ListMoves::by_keys(const std::vector<Cycle>& keys) const {
       if (--missing[at(u)] == 0) add(u);
   }
   return order;
+}
+
+std::vector<int> ListMoves::urgent_first(const std::vector<int>& order) const {
+  std::vector<Cycle> keys(order.size());
+  std::vector<Cycle> time(order.size(), 0);
+  for (const int v : busiest_.users)
+    for (const Reservation& r : p_.ops[at(v)].reservations)
+      if (r.unit == busiest_.unit) time[at(v)] = std::max(time[at(v)], r.length);
+  Cycle now = 0;
+  for (const int v : order) {
+    keys[at(v)] = std::clamp(now, earliest_[at(v)], latest_[at(v)]);
+    now += time[at(v)];
+  }
+  return by_keys(keys);
 }
 
 std::pair<Cycle, Cycle> ListMoves::use(const Schedule& s, int v) const {
@@ -131,6 +155,7 @@ ListMove ListMoves::near(const Schedule& s, bool overflows) {
       }
     }
   }
+  if (random_.below(2) == 0) cut_end(s, keys);
   move.order = by_keys(keys);
   return move;
 }
@@ -163,6 +188,21 @@ bool ListMoves::close_gap(const Schedule& s, std::vector<Cycle>& keys) {
   if (behind_gaps.empty()) return false;
   const std::size_t gap = behind_gaps[random_.below(behind_gaps.size())];
   const int v = users[std::min(users.size() - 1, gap + random_.below(4))];
+  if (random_.below(2) == 0) {
+    // Or no sooner than it takes to be there when the gap begins.
+    const Cycle begin = gap == 0 ? 0 : use(s, users[gap - 1]).second;
+    const Cycle more = random_.range(0, low_ / random_.range(20, 400));
+    keys[at(v)] = begin - (use(s, v).first - s.start[at(v)]) - more;
+    std::vector<int> pulled = {v};
+    for (std::size_t i = 0; i < pulled.size(); ++i)
+      for (const int u : predecessors_[at(pulled[i])]) {
+        const Cycle latest = keys[at(pulled[i])] - p_.ops[at(u)].cycles;
+        if (keys[at(u)] <= latest) continue;
+        keys[at(u)] = latest;
+        pulled.push_back(u);
+      }
+    return true;
+  }
   const Cycle by = random_.range(1, low_ / 10 + 1);
   std::vector<char> seen(keys.size(), 0);
   std::vector<int> reached = {v};
@@ -184,7 +224,7 @@ Cycle ListMoves::shorter_by(const Schedule& s) {
 void ListMoves::cut_end(const Schedule& s, std::vector<Cycle>& keys) {
   const Cycle deadline = s.length - shorter_by(s);
   for (std::size_t v = 0; v < keys.size(); ++v)
-    keys[v] = std::min(keys[v], latest_[v] + deadline - low_);
+    keys[v] = std::min(keys[v], latest_[v] + deadline - shortest_);
 }
 
 // What would begin too early if the first cycles were cut off comes later.
@@ -194,25 +234,33 @@ void ListMoves::cut_begin(const Schedule& s, std::vector<Cycle>& keys) {
 }
 
 // The busiest unit begins with an op that can be there sooner than the one that it begins with,
-// which has what it needs at once.
+// which has what it needs at once. One alone would leave the unit idle behind it, where others have
+// to wait for the same units; so, often, some others come with it, and all that they need in any
+// order.
 bool ListMoves::begin_with(const Schedule& s, std::vector<Cycle>& keys) {
   Cycle begin = s.length;
   for (const int v : busiest_.users) begin = std::min(begin, s.start[at(v)]);
-  std::vector<int> reached;
-  for (const int v : busiest_.users)
-    if (earliest_[at(v)] < begin) reached.push_back(v);
-  if (reached.empty()) return false;
-  reached = {reached[random_.below(reached.size())]};
-  keys[at(reached.front())] = -1;
-  for (std::size_t i = 0; i < reached.size(); ++i)
+  const auto sooner = static_cast<std::size_t>(
+      std::partition_point(soonest_.begin(), soonest_.end(),
+                           [&](int v) { return earliest_[at(v)] < begin; }) -
+      soonest_.begin());
+  if (sooner == 0) return false;
+  std::vector<int> reached = {soonest_[random_.below(sooner)]};
+  for (auto more = random_.below(kMostSoon); more > 0; --more)
+    reached.push_back(soonest_[random_.below(std::min(kSoon, soonest_.size()))]);
+  std::vector<char> seen(keys.size(), 0);
+  for (const int v : reached) seen[at(v)] = 1;
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    keys[at(reached[i])] = -random_.range(1, low_);
     for (const int u : predecessors_[at(reached[i])])
-      if (std::exchange(keys[at(u)], -1) >= 0) reached.push_back(u);  // each once
+      if (std::exchange(seen[at(u)], 1) == 0) reached.push_back(u);
+  }
   return true;
 }
 
 // And it ends with one behind which less follows than behind the one that it ends with.
 bool ListMoves::end_with(const Schedule& s, std::vector<Cycle>& keys) {
-  const auto tail = [&](int v) { return low_ - latest_[at(v)] - p_.ops[at(v)].cycles; };
+  const auto tail = [&](int v) { return shortest_ - latest_[at(v)] - p_.ops[at(v)].cycles; };
   int last = -1;
   for (const int v : busiest_.users)
     if (last < 0 || s.start[at(v)] > s.start[at(last)]) last = v;

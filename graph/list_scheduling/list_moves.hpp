@@ -27,6 +27,8 @@ class ListMoves {
 
   /// All ops, producers first, the smallest key first.
   std::vector<int> by_keys(const std::vector<Cycle>& keys) const;
+  /// The same order, but that what cannot come later in a shortest schedule comes sooner.
+  std::vector<int> urgent_first(const std::vector<int>& order) const;
   /// One beside it. `overflows`: a register file or a memory of `s` does.
   ListMove near(const Schedule& s, bool overflows);
 
@@ -49,7 +51,8 @@ class ListMoves {
   Cycle low_, shortest_;
   SplitMix64& random_;
   BusiestUnit busiest_;
-  std::vector<Cycle> earliest_, latest_;  // latest_: to end by cycle low_
+  std::vector<int> soonest_;  // of the busiest unit's ops first what can be there soonest
+  std::vector<Cycle> earliest_, latest_;  // to end by cycle shortest_
   std::vector<std::vector<int>> successors_, predecessors_;
 };
 

@@ -33,8 +33,8 @@ struct ListScheduleOptions {
 std::optional<Schedule> list_schedule(const Problem& problem, Cycle low,
                                       const ListScheduleOptions& options = {});
 
-/// The same, by scheduling one iteration alone: sooner and shorter where L can be near I.
-/// (list_justify.cpp)
+/// The same, by scheduling one iteration alone: sooner and shorter where L can be near I. As long
+/// as it gains it takes up to six times the effort. (list_justify.cpp)
 std::optional<Schedule> list_justified(const Problem& problem, Cycle low,
                                        const ListScheduleOptions& options = {});
 

@@ -99,7 +99,9 @@ Problem unlike_jobs(std::uint64_t seed, int jobs, int most_reads, Cycle most_cyc
 }
 
 const Bound* by_two_units(const std::vector<Bound>& bounds) {
-  return !bounds.empty() && bounds.front().name == "two units" ? &bounds.front() : nullptr;
+  const auto found = std::find_if(bounds.begin(), bounds.end(),
+                                  [](const Bound& bound) { return bound.name == "two units"; });
+  return found != bounds.end() ? &*found : nullptr;
 }
 
 /// Copies of: two reads of 4 cycles, an op for each of 2 on another unit, and then 13 cycles there.
