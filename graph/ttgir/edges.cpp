@@ -6,6 +6,7 @@
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/index_ops.hpp"
 #include "graph/ttgir/scheduled.hpp"
+#include "graph/ttgir/type.hpp"
 
 namespace twill::ttgir {
 namespace {

@@ -21,7 +21,7 @@ CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
                                                  "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "rows-in-turn") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
-pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
+pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted") for machine in BOTH})
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
 # (Vectors of 32 and of 64.)
 pointers.NARROW.update({f"{name}-{machine}": 4 for name in ("pairs-turned", "odd-tiles") for machine in BOTH})
@@ -41,6 +41,8 @@ IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
 # round a ring of five twice.)
 IMPLIED.update({"halves-hopper": 1, "halves-blackwell": 2, "groups-scaled-hopper": 3, "groups-scaled-blackwell": 3, "between-groups-hopper": 2,
                 "between-groups-blackwell": 1})
+# (Likewise rings of nine and eleven; the words are loaded again by who needs their rows.)
+IMPLIED.update({"rows-chosen-hopper": 3, "rows-chosen-blackwell": 3})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 off = around.off
 
