@@ -43,6 +43,9 @@ IMPLIED.update({"halves-hopper": 1, "halves-blackwell": 2, "groups-scaled-hopper
                 "between-groups-blackwell": 1})
 # (Likewise rings of nine and eleven; the words are loaded again by who needs their rows.)
 IMPLIED.update({"rows-chosen-hopper": 3, "rows-chosen-blackwell": 3})
+# (Where columns lie the loading slot computes itself, so that their fences and that wait do nothing. It waits for a mask and for what is stored
+# under it, of which one slot made the latter first; and tells of one store behind the others.)
+IMPLIED.update({"peaks-stored-hopper": 18, "peaks-stored-blackwell": 18})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 off = around.off
 
