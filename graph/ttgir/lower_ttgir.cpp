@@ -1,7 +1,9 @@
 #include "graph/ttgir/lower_ttgir.hpp"
 
 #include <optional>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "graph/error.hpp"
@@ -101,10 +103,29 @@ InputError with_names(const InputError& error, const LoweredModule& lowered) {
   return {error.file(), error.place(), error.value(), error.rule() + "; " + names};
 }
 
+/// How many operands ops have that places and integers are made of, so that who looks through them
+/// need not ask.
+void check_operands(const Module& module) {
+  static const std::unordered_map<std::string_view, std::size_t> kCounts = {
+      {"tt.addptr", 2},     {"arith.addi", 2},    {"arith.subi", 2},  {"arith.muli", 2},
+      {"arith.divsi", 2},   {"arith.remsi", 2},   {"arith.minsi", 2}, {"arith.maxsi", 2},
+      {"arith.andi", 2},    {"arith.ori", 2},     {"arith.xori", 2},  {"arith.shli", 2},
+      {"arith.shrsi", 2},   {"arith.shrui", 2},   {"arith.cmpi", 2},  {"arith.cmpf", 2},
+      {"arith.select", 3},  {"arith.extsi", 1},   {"arith.extui", 1}, {"arith.trunci", 1},
+      {"arith.index_cast", 1}};
+  for (const Operation& op : module.ops) {
+    const auto count = kCounts.find(op.name);
+    if (count != kCounts.end() && (op.operands.size() != count->second || op.results.size() != 1))
+      throw InputError(module.source, Module::place(op), std::string(op.name),
+                       "must have " + std::to_string(count->second) + " operands and one result");
+  }
+}
+
 /// One module of a file, with loops that count as scf.for.
 Module read_counted(std::string_view text, const std::string& source,
                     std::optional<int> number) {
   Module module = parse_one_module(text, source, number);
+  check_operands(module);
   if (const auto counted = with_counted_loops(module)) return parse_module(*counted, source);
   return module;
 }
