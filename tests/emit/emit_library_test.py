@@ -46,6 +46,8 @@ IMPLIED.update({"rows-chosen-hopper": 3, "rows-chosen-blackwell": 3})
 # (Where columns lie the loading slot computes itself, so that their fences and that wait do nothing. It waits for a mask and for what is stored
 # under it, of which one slot made the latter first; and tells of one store behind the others.)
 IMPLIED.update({"peaks-stored-hopper": 18, "peaks-stored-blackwell": 18})
+# (Rings of five and six, of which a run of few blocks needs no copy twice; and a store's end, which the next load's wait tells.)
+IMPLIED.update({"rows-in-turn-hopper": 22, "rows-in-turn-blackwell": 22})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 off = around.off
 
