@@ -87,7 +87,7 @@ bool refused_for_room(const EmittedText& emitted) {
 /// schedule that is asked for more than the best one can be hard to prove the shortest.
 constexpr std::int64_t kShareOfWay = 10;
 /// And so many conflicts where none is said, so that each ends.
-constexpr std::int64_t kMostOfWay = 20'000;
+constexpr std::int64_t kMostOfWay = 10'000;
 
 /// A module's loop is a chain of many small ops, and a schedule of least I may have them on any
 /// slot: fewest hand-overs first, then fewest results that cross slots, then none of registers.

@@ -175,8 +175,8 @@ void SlotPrinter::load_in_parts(int depth, const Value& value, const ElementCopy
     refuse("op", value.id + " is loaded through registers in no parts");
   const std::string each = std::to_string(part.shape[cut]);
   const std::string begin = plan_.tiles() ? "first_part" : "first";  // (no iteration's number)
-  line(depth, "for " + begin + " in gl.static_range(0, " + std::to_string(value.shape[cut]) + ", " + each +
-                  "):  # through registers: cp.async copies 4 bytes or more");
+  line(depth, "for " + begin + " in gl.static_range(0, " + std::to_string(value.shape[cut]) + ", " +
+                  each + "):  # through registers: cp.async copies 4 bytes or more");
   const std::string from =
       elements(depth + 1, part, copy_layout(part.shape, copy, warps_), iteration, begin);
   line(depth + 1, to + ".slice(" + begin + ", " + each + (cut == 1 ? ", dim=1)" : ")") + ".store(" +

@@ -93,6 +93,7 @@ class ValuePrinter {
   /// Operand k in the layout of the result, in its own type; a vector as a row or a column.
   std::string placed(const meaning::Value& value, std::size_t k, const Expression& one,
                      const Layout& layout) const;
+
  private:
   Source resolve(int op, const meaning::Operand& operand, int distance, int steps) const;
   /// A tile that a slot copied from memory to registers, where it was copied from: if `op` reads

@@ -418,7 +418,8 @@ class MeaningReader {
         disagree("the tensor has tiles of " + shape_text(one.shape));
       if (one.function == Function::store && in.size() == 2) {
         const std::size_t along = one.operands[1].along_columns ? 1 : 0;
-        const bool vector = in[1].size() == 1 && one.shape.size() == 2 && in[1][0] == one.shape[along];
+        const bool vector =
+            in[1].size() == 1 && one.shape.size() == 2 && in[1][0] == one.shape[along];
         if (!in[1].empty() && in[1] != one.shape && !vector)
           disagree("whether it stores is a number, or one for each element");
       }

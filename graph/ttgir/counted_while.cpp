@@ -134,8 +134,8 @@ class WhileReader {
     for (std::size_t k = 0; k < loop.operands.size(); ++k) {
       const Type* of = m_.type_of(loop.operands[k]);
       if (of == nullptr) return std::nullopt;
-      carried += (k == 0 ? "" : ", ") + name_of(does->arguments[k]) + " = " +
-                 name_of(loop.operands[k]);
+      carried +=
+          (k == 0 ? "" : ", ") + name_of(does->arguments[k]) + " = " + name_of(loop.operands[k]);
       types += (k == 0 ? "" : ", ") + std::string(of->text);
     }
     // (A name that no printer makes.)
@@ -151,8 +151,9 @@ class WhileReader {
   /// No text but its ends of lines.
   TextEdit without(std::size_t from, std::size_t end) const {
     const auto gone = std::string_view(*m_.text).substr(from, end - from);
-    return {from, end - from,
-            std::string(static_cast<std::size_t>(std::count(gone.begin(), gone.end(), '\n')), '\n')};
+    return {
+        from, end - from,
+        std::string(static_cast<std::size_t>(std::count(gone.begin(), gone.end(), '\n')), '\n')};
   }
 
   const Module& m_;

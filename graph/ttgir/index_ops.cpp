@@ -175,11 +175,9 @@ std::vector<bool> replicated_ops(const Module& module, const std::vector<int>& b
     if (replicated[static_cast<std::size_t>(index)] || op.name == "scf.yield") continue;
     for (std::size_t k = 0; k < op.operands.size(); ++k)
       if (!is_address_operand(module, op, k)) need(op.operands[k]);
-    if (const int mask = data_mask(module, op,
-                                   [&](int made) {
-                                     return static_cast<bool>(
-                                         is_inside[static_cast<std::size_t>(made)]);
-                                   });
+    if (const int mask = data_mask(
+            module, op,
+            [&](int made) { return static_cast<bool>(is_inside[static_cast<std::size_t>(made)]); });
         mask != kNone)
       need(mask);
   }

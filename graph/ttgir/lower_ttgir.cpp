@@ -107,11 +107,11 @@ InputError with_names(const InputError& error, const LoweredModule& lowered) {
 /// need not ask.
 void check_operands(const Module& module) {
   static const std::unordered_map<std::string_view, std::size_t> kCounts = {
-      {"tt.addptr", 2},     {"arith.addi", 2},    {"arith.subi", 2},  {"arith.muli", 2},
-      {"arith.divsi", 2},   {"arith.remsi", 2},   {"arith.minsi", 2}, {"arith.maxsi", 2},
-      {"arith.andi", 2},    {"arith.ori", 2},     {"arith.xori", 2},  {"arith.shli", 2},
-      {"arith.shrsi", 2},   {"arith.shrui", 2},   {"arith.cmpi", 2},  {"arith.cmpf", 2},
-      {"arith.select", 3},  {"arith.extsi", 1},   {"arith.extui", 1}, {"arith.trunci", 1},
+      {"tt.addptr", 2},       {"arith.addi", 2},  {"arith.subi", 2},  {"arith.muli", 2},
+      {"arith.divsi", 2},     {"arith.remsi", 2}, {"arith.minsi", 2}, {"arith.maxsi", 2},
+      {"arith.andi", 2},      {"arith.ori", 2},   {"arith.xori", 2},  {"arith.shli", 2},
+      {"arith.shrsi", 2},     {"arith.shrui", 2}, {"arith.cmpi", 2},  {"arith.cmpf", 2},
+      {"arith.select", 3},    {"arith.extsi", 1}, {"arith.extui", 1}, {"arith.trunci", 1},
       {"arith.index_cast", 1}};
   for (const Operation& op : module.ops) {
     const auto count = kCounts.find(op.name);
@@ -122,8 +122,7 @@ void check_operands(const Module& module) {
 }
 
 /// One module of a file, with loops that count as scf.for.
-Module read_counted(std::string_view text, const std::string& source,
-                    std::optional<int> number) {
+Module read_counted(std::string_view text, const std::string& source, std::optional<int> number) {
   Module module = parse_one_module(text, source, number);
   check_operands(module);
   if (const auto counted = with_counted_loops(module)) return parse_module(*counted, source);
