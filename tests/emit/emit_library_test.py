@@ -19,9 +19,9 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "rows-in-turn") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "rows-in-turn", "numbers-before") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
-pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted") for machine in BOTH})
+pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
 # (Vectors of 32 and of 64.)
 pointers.NARROW.update({f"{name}-{machine}": 4 for name in ("pairs-turned", "odd-tiles") for machine in BOTH})
@@ -639,6 +639,28 @@ class WhileCounted:
         yield off(self.z, total)
 
 
+class NumbersBefore:
+    """numbers_before(x, w, y, z, v, steps). (Random kernel 60114 stored the numbers of the iteration itself until 2026-11-30.)"""
+
+    def make(self, n, random):
+        self.n, self.grid = n, (1,)
+        self.x, self.w = around.floats(random, n, 256), np.array([1.25], np.float32)
+        self.y, self.z = np.full(n + 1, np.nan, np.float32), np.full(n, np.nan, np.float32)
+        self.v = np.full((n, 256), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.z, self.v, self.n]
+
+    def errors(self):
+        decayed, most = [0.0], [0.0]
+        for x in self.x.astype(np.float64):
+            decayed.append(decayed[-1] * 0.5 + 1.25)
+            most.append(most[-1] * 0.75 + x.max())
+        yield off(self.y, np.array(decayed))
+        yield off(self.z, np.array(most[:-1]) * 2)
+        yield same(self.v, self.x.astype(np.float64) * 0.5)
+
+
 class BlocksByPointers:
     """blocks_by_pointers(x, w, s, y, M, N, K): two programs, and six blocks for them."""
 
@@ -686,7 +708,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
-                       "blocks-by-pointers": BlocksByPointers, "rows-in-turn": RowsInTurn})
+                       "blocks-by-pointers": BlocksByPointers, "rows-in-turn": RowsInTurn, "numbers-before": NumbersBefore})
 
 
 def main():
