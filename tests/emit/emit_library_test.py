@@ -640,24 +640,24 @@ class WhileCounted:
 
 
 class NumbersBefore:
-    """numbers_before(x, w, y, z, v, steps). (Random kernel 60114 stored the numbers of the iteration itself until 2026-11-30.)"""
+    """numbers_before(x, w, y, z, v, last, steps). (Random kernel 60114 stored the numbers of the iteration itself until 2026-11-30.)"""
 
     def make(self, n, random):
         self.n, self.grid = n, (1,)
         self.x, self.w = around.floats(random, n, 256), np.array([1.25], np.float32)
-        self.y, self.z = np.full(n + 1, np.nan, np.float32), np.full(n, np.nan, np.float32)
+        self.y, self.z, self.last = (np.full(k, np.nan, np.float32) for k in (n, n, 1))
         self.v = np.full((n, 256), np.nan, np.float32)
 
     def arguments(self):
-        return [self.x, self.w, self.y, self.z, self.v, self.n]
+        return [self.x, self.w, self.y, self.z, self.v, self.last, self.n]
 
     def errors(self):
-        decayed, most = [0.0], [0.0]
-        for x in self.x.astype(np.float64):
+        decayed = [0.0]
+        for _ in range(self.n):
             decayed.append(decayed[-1] * 0.5 + 1.25)
-            most.append(most[-1] * 0.75 + x.max())
-        yield off(self.y, np.array(decayed))
-        yield off(self.z, np.array(most[:-1]) * 2)
+        yield off(self.y, np.array(decayed[:-1]))
+        yield off(self.last, np.array(decayed[-1:]))
+        yield off(self.z, np.array(decayed[:-1]) * 2)
         yield same(self.v, self.x.astype(np.float64) * 0.5)
 
 
