@@ -24,13 +24,18 @@ class WhileReader {
   std::optional<std::string> text() {
     std::vector<TextEdit> edits;
     for (const Operation& op : m_.ops)
-      if (op.name == "scf.while" && op.attributes.empty() && op.properties.empty() &&
-          m_.gaps.empty())
+      if (op.name == "scf.while" && op.properties.empty() && m_.gaps.empty())
         if (auto edit = edit_of(op)) {
           edits.push_back(std::move(*edit));
           // (Of the generic form its types stand behind it.)
           const std::size_t body = m_.regions[static_cast<std::size_t>(op.regions[1])].end + 1;
-          if (op.generic) edits.push_back(without(body, op.end));
+          if (op.generic) {
+            edits.push_back(without(body, op.end));
+          } else if (const std::size_t word = m_.text->find("attributes", body);
+                     op.has_dict && word < op.attribute_offset) {
+            // (What scf.for has stands behind its body without a word.)
+            edits.push_back({word, std::string_view("attributes").size(), ""});
+          }
         }
     if (edits.empty()) return std::nullopt;
     return edited(*m_.text, std::move(edits));
@@ -97,8 +102,11 @@ class WhileReader {
   std::string name_of(int value) const {
     const Value& v = m_.value(value);
     std::string name = "%" + std::string(v.name);
-    if (v.op != kNone && m_.op(v.op).results.size() > 1) name += "#" + std::to_string(v.index);
-    return name;
+    if (v.op == kNone) return name;
+    const std::vector<int>& all = m_.op(v.op).results;
+    const bool shared = std::count_if(all.begin(), all.end(),
+                                      [&](int one) { return m_.value(one).name == v.name; }) > 1;
+    return shared ? name + "#" + std::to_string(v.index) : name;
   }
 
   /// Behind the label of the second region, whose arguments it names; npos = there is none.
