@@ -89,6 +89,8 @@ bool refused_for_room(const EmittedText& emitted) {
 /// Of the limit of conflicts each search but the first has this part: there are several, and a
 /// schedule that is asked for more than the best one can be hard to prove the shortest.
 constexpr std::int64_t kShareOfWay = 10;
+/// And so many conflicts where none is said, so that each ends.
+constexpr std::int64_t kMostOfWay = 10'000;
 
 /// A module's loop is a chain of many small ops, and a schedule of least I may have them on any
 /// slot: fewest hand-overs first, then fewest results that cross slots, then none of registers.
@@ -366,7 +368,7 @@ class KernelSearch {
   /// Solved again with more asked of the schedule (take_bounds()).
   void try_way(ProgramOptions way) {
     std::int64_t& limit = way.search.conflict_limit;
-    if (limit > 0) limit = std::max<std::int64_t>(1, limit / kShareOfWay);
+    limit = limit > 0 ? std::max<std::int64_t>(1, limit / kShareOfWay) : kMostOfWay;
     ProgramResult again = best_program(source_, way, stop_);
     if (!again.made || (first_.module_meaning && !again.made->module_meaning)) return;
     MadeProgram& now = *again.made;

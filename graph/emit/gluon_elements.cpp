@@ -174,11 +174,12 @@ void SlotPrinter::load_in_parts(int depth, const Value& value, const ElementCopy
   if (!few_elements(part) || !gathered_numbers(plan_, value.tensor, iteration).empty())
     refuse("op", value.id + " is loaded through registers in no parts");
   const std::string each = std::to_string(part.shape[cut]);
-  line(depth, "for first in gl.static_range(0, " + std::to_string(value.shape[cut]) + ", " + each +
-                  "):  # through registers: cp.async copies 4 bytes or more");
+  const std::string begin = plan_.tiles() ? "first_part" : "first";  // (no iteration's number)
+  line(depth, "for " + begin + " in gl.static_range(0, " + std::to_string(value.shape[cut]) + ", " +
+                  each + "):  # through registers: cp.async copies 4 bytes or more");
   const std::string from =
-      elements(depth + 1, part, copy_layout(part.shape, copy, warps_), iteration, "first");
-  line(depth + 1, to + ".slice(first, " + each + (cut == 1 ? ", dim=1)" : ")") + ".store(" +
+      elements(depth + 1, part, copy_layout(part.shape, copy, warps_), iteration, begin);
+  line(depth + 1, to + ".slice(" + begin + ", " + each + (cut == 1 ? ", dim=1)" : ")") + ".store(" +
                       loaded_elements(value, from) + ")");
 }
 
@@ -227,7 +228,7 @@ std::string SlotPrinter::loaded_elements(const Value& value, const std::string& 
 
 void SlotPrinter::store_elements(int depth, const Value& value, const Expression& what,
                                  const std::string& first_column, const std::string& iteration,
-                                 const std::string& given_layout) {
+                                 const std::string& given_layout, const std::string& flag) {
   if (what.layout.turned) refuse("op", value.id + " stores a transposed tile by pointers");
   Value part = value;
   if (value.shape.size() == 2) part.shape = {what.layout.rows, what.layout.columns};
@@ -238,6 +239,8 @@ void SlotPrinter::store_elements(int depth, const Value& value, const Expression
                                 ? what.layout
                                 : Layout{what.layout.kind, what.layout.rows, what.layout.columns});
   std::string to = elements(depth, part, layout, iteration, first_column);
+  if (!flag.empty())
+    to += to.find(", mask=") == std::string::npos ? ", mask=" + flag : " & " + flag;
   line(depth,
        std::string(plan_.adds(value.tensor) ? "gl.atomic_add(" : "gl.store(") +
            to.insert(to.find(", mask=") == std::string::npos ? to.size() : to.find(", mask="),
@@ -255,11 +258,23 @@ void SlotPrinter::store_in_loop(int depth, int op, const Value& value, Iteration
   const int v = plan_.links.result[at(op)];
   const Expression what = values_.evaluate(v, {operand(op, value.operands[0], it)},
                                            values_.layout_of(v), iteration_text(it));
+  if (value.operands.size() == 2) {
+    store_elements(depth, value, what, "", iteration_text(it), "",
+                   flag_of(value, what, operand(op, value.operands[1], it)));
+    return;
+  }
   if (const auto across = read_for_store(op, value, what))
     store_elements(depth, value, {across->text, what.layout, what.type}, "", iteration_text(it),
                    across->layout);
   else
     store_elements(depth, value, what, "", iteration_text(it));
+}
+
+std::string SlotPrinter::flag_of(const Value& value, const Expression& what,
+                                 const Expression& flag) const {
+  if (flag.type != "i32" || what.layout.turned)
+    refuse("op", value.id + " is stored under flags of type " + flag.type);
+  return "(" + values_.placed(value, 1, flag, what.layout) + " > 0)";
 }
 
 /// A tile that only goes from shared memory to where it is stored needs no layout of the products:

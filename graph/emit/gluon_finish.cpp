@@ -257,7 +257,8 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
     return;
   }
   if (plan_.by_elements(value.tensor)) {
-    store_elements(1, value, result, "");
+    const bool flags = value.operands.size() == 2;
+    store_elements(1, value, result, "", "", "", flags ? flag_of(value, result, in[1]) : "");
     return;
   }
   if (value.shape.empty()) {

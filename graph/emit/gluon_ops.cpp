@@ -460,11 +460,37 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
       chain_[v] = {plan_.variable[at(v)], last.layout, last.type};
     }
   }
+  // (What it has made in an iteration before is stored before that is written over.)
+  const bool only_moves = !stores.empty() && p_.ops[at(op)].writes.empty();
+  std::erase_if(stores, [&](int v) {
+    constexpr int kMostSteps = 200;
+    bool before = false, now = false;
+    std::vector<Operand> open = {m_.values[at(v)].operands[0]};
+    for (int steps = 0; !open.empty(); ++steps) {
+      const Operand one = open.back();
+      open.pop_back();
+      if (one.value < 0) continue;
+      if (steps > kMostSteps) refuse("op", m_.values[at(v)].id + " is made in too many steps");
+      const Source source = values_.resolve(op, one);
+      const bool own = source.kind == Source::registers || source.kind == Source::memory;
+      if (own && source.op == op) (source.distance > 0 ? before : now) = true;
+      if (source.kind == Source::chain && one.value == result) now = true;
+      if (source.kind != Source::computed) continue;
+      for (Operand part : m_.values[at(source.value)].operands) {
+        part.distance += source.distance;
+        open.push_back(part);
+      }
+    }
+    if (before && now)
+      refuse("op", m_.values[at(v)].id + " stores what its op makes now and before");
+    if (before) store_number(depth, op, v, it);
+    return before;
+  });
   if (!stores.empty() && plan_.registers_of(op) < 0) {
     line(depth, variable(op) + " = " + last.text);
     last.text = variable(op);
   }
-  if (stores.empty() || !p_.ops[at(op)].writes.empty()) keep(depth, op, it, last);
+  if (!only_moves) keep(depth, op, it, last);
   chain_[result] = {variable(op), last.layout, last.type};
   for (const int v : stores) store_number(depth, op, v, it);
   arrive(depth, legal_op(op), it);

@@ -224,10 +224,13 @@ class SlotPrinter {
   /// gl.load() of what elements() returned.
   std::string loaded_elements(const Value& value, const std::string& from) const;
   /// A tile, or the part of it from a column on, in an iteration ("" = behind the loop).
-  /// `layout`: of `what`, where that is not as its Expression says.
+  /// `layout`: of `what`, where that is not as its Expression says. `flag`: which elements, beside
+  /// its bounds ("" = all).
   void store_elements(int depth, const Value& value, const Expression& what,
                       const std::string& first_column, const std::string& iteration = "",
-                      const std::string& layout = "");
+                      const std::string& layout = "", const std::string& flag = "");
+  /// The flags of a store as a mask in the layout of what is stored.
+  std::string flag_of(const Value& value, const Expression& what, const Expression& flag) const;
   /// A tile that is read to be stored, and in which layout.
   struct ReadAcross {
     std::string text, layout;

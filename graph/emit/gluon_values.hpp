@@ -90,6 +90,10 @@ class ValuePrinter {
   Expression evaluate(int value, const std::vector<Expression>& operands, const Layout& layout,
                       const std::string& iteration) const;
 
+  /// Operand k in the layout of the result, in its own type; a vector as a row or a column.
+  std::string placed(const meaning::Value& value, std::size_t k, const Expression& one,
+                     const Layout& layout) const;
+
  private:
   Source resolve(int op, const meaning::Operand& operand, int distance, int steps) const;
   /// A tile that a slot copied from memory to registers, where it was copied from: if `op` reads
@@ -105,9 +109,6 @@ class ValuePrinter {
   std::string repeated(const std::string& number, const meaning::Value& of,
                        const Layout& layout) const;
   std::string converted(const Expression& from, const Layout& to) const;
-  /// Operand k in the layout of the result, in its own type; a vector as a row or a column.
-  std::string placed(const meaning::Value& value, std::size_t k, const Expression& one,
-                     const Layout& layout) const;
   /// 1 or 0 in 32 bits. Of what is no number nothing is so, but that it is not equal; in Triton,
   /// too.
   Expression compared(const meaning::Value& value, const std::vector<Expression>& in,

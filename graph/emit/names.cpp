@@ -104,6 +104,7 @@ std::set<std::string> words_of_gluon_files() {
           "launch",
           "tile",
           "first",
+          "first_part",
           "turn",
           "anew",
           "beside_itself",

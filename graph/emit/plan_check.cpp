@@ -35,7 +35,7 @@ class Checker {
           (meaning::gives_place(value.function) && !triton_) || value.function == Function::scaled)
         return Refusal{"op", value.id + " computes " + std::string(name_of(value.function)) +
                                  ": no text is written for it yet"};
-      if (value.function == Function::store && value.operands.size() == 2)
+      if (value.function == Function::store && value.operands.size() == 2 && !flagged(value))
         return Refusal{"op", value.id + " stores in some iterations alone: no text is written"};
       if (value.function == Function::store && m_.in_loop(v) && value.shape.empty() &&
           (!triton_ || plan_.user == nullptr))
@@ -46,7 +46,7 @@ class Checker {
         return Refusal{"op", value.id + " is one number everywhere: no text is written for it yet"};
       if (value.shape.empty() &&
           !(value.function == Function::places && m_.in_loop(v) && triton_ &&
-            plan_.user != nullptr && !plan_.tiles()) &&
+            plan_.user != nullptr) &&
           (value.function == Function::places || value.function == Function::within))
         return Refusal{"op", value.id +
                                  " is a number that the iteration decides: no text is written for "
@@ -75,6 +75,12 @@ class Checker {
   }
 
  private:
+  /// Is it a store by pointers of the elements that a tile of flags lets through?
+  bool flagged(const Value& value) const {
+    const int flag = value.operands[1].value;
+    return triton_ && plan_.user != nullptr && plan_.by_elements(value.tensor) && flag >= 0 &&
+           !m_.values[at(flag)].shape.empty();
+  }
   /// Integers of 8 bits that are the lowest bits of what is computed in 32.
   static bool keeps_low_bits(const Value& value) {
     return value.type == "i8" && value.function != Function::int_div &&
@@ -112,14 +118,14 @@ class Checker {
                          (value.type == "i8" && value.function == Function::load);
       const bool adds = value.function == Function::store && plan_.adds(value.tensor) &&
                         value.type != "f32" && value.type != "i32";
-      if (!triton_ || plan_.tiles() || !known || adds)
+      if (!triton_ || plan_.persistent || !known || adds)
         return Refusal{"op", value.id + " moves a number: no text is written for it"};
       return std::nullopt;
     }
     const bool reduces = meaning::reduces_rows(value.function);
-    if ((!triton_ || plan_.tiles()) && (reduces || v >= m_.after_begin))
+    if ((!triton_ || plan_.persistent) && (reduces || v >= m_.after_begin))
       return Refusal{"op", value.id + " makes a number of a vector: no text is written for it"};
-    if ((!triton_ || plan_.tiles()) && m_.in_loop(v))
+    if ((!triton_ || plan_.persistent) && m_.in_loop(v))
       return Refusal{"op", value.id +
                                " is a number that is computed in the loop: no text is "
                                "written for it"};

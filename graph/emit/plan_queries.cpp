@@ -310,6 +310,7 @@ std::vector<int> Plan::final_chain(int store, int slot, std::int64_t columns) co
   for (int now = store;;) {
     const meaning::Value& value = meaning->values[at(now)];
     if (!meaning::is_elementwise(value.function) && value.function != Function::store) return {};
+    if (value.function == Function::store && value.operands.size() == 2) return {};  // (with flags)
     chain.insert(chain.begin(), now);
     int next = -1;
     for (const Operand& one : value.operands) {

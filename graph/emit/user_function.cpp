@@ -103,6 +103,8 @@ std::string text_of(const Plan& plan, const Index& index, const ElementNames* na
     case Index::remainder: text = both(" % "); break;
     case Index::least: text = call("gl.minimum"); break;
     case Index::largest: text = call("gl.maximum"); break;
+    case Index::bit_and: text = both(" & "); break;
+    case Index::shift_right: text = both(" >> "); break;
   }
   if (text.size() > kMostText) throw Refusal{"function", "its arithmetic of places is too long"};
   return text;
@@ -297,6 +299,13 @@ std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
             !loaded_for_its_store(meaning, user, other, t))
           return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
                                         " is loaded from and stored to"};
+      // (Of several tiles the slots may be at different ones.)
+      for (const int other : one.parts)
+        if (output && user.around && one.pointer && meaning.is_output(other))
+          return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +
+                                        " is stored to at several places (" +
+                                        mover(meaning, other) + ", " + mover(meaning, t) +
+                                        ") in a loop over tiles"};
       for (const int other : one.parts)
         if (output && meaning.is_output(other) && !stored_apart(meaning, user, other, t))
           return Refusal{"tensors", "argument " + user.parameters[at(place.parameter)].name +

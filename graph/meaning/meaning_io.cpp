@@ -416,8 +416,13 @@ class MeaningReader {
       one.shape = expected = m_.tensors[at(one.tensor)].shape;
       if (one.function == Function::store && in[0] != one.shape)
         disagree("the tensor has tiles of " + shape_text(one.shape));
-      if (one.function == Function::store && in.size() == 2 && !in[1].empty())
-        disagree("whether it stores is a number");
+      if (one.function == Function::store && in.size() == 2) {
+        const std::size_t along = one.operands[1].along_columns ? 1 : 0;
+        const bool vector =
+            in[1].size() == 1 && one.shape.size() == 2 && in[1][0] == one.shape[along];
+        if (!in[1].empty() && in[1] != one.shape && !vector)
+          disagree("whether it stores is a number, or one for each element");
+      }
       if (one.type != m_.tensors[at(one.tensor)].type)
         place.at("type").fail("must be the tensor's type, " + m_.tensors[at(one.tensor)].type);
     } else if (is_elementwise(one.function)) {

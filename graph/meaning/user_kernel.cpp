@@ -116,6 +116,8 @@ std::int64_t value_of(const Index& index, const Launch& launch, std::int64_t ite
     }
     case Index::least: return std::min(x(0), x(1));
     case Index::largest: return std::max(x(0), x(1));
+    case Index::bit_and: return x(0) & x(1);
+    case Index::shift_right: return x(0) >> std::clamp<std::int64_t>(x(1), 0, 63);
   }
   return 0;
 }

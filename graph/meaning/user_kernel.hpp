@@ -40,8 +40,10 @@ struct Index {
     /// The integer behind parameter `value`, as many elements as all of `of` are together, where
     /// the function stores nothing: a table of rows.
     gathered,
-    compared,  ///< 1 where IndexComparison::How `value` holds of both, else 0
-    chosen,    ///< the first, where all behind the second are not 0, else the second
+    compared,     ///< 1 where IndexComparison::How `value` holds of both, else 0
+    chosen,       ///< the first, where all behind the second are not 0, else the second
+    bit_and,      ///< of the bits of both
+    shift_right,  ///< by as many bits as the second says, a number; rounded down
   } kind = number;
   std::int64_t value = 0;
   std::vector<Index> of;  ///< two, for what has operands; of `wide` and `narrow` one; of `gathered`

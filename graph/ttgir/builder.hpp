@@ -61,6 +61,7 @@ class Builder {
   // Edges: edges.cpp.
   void add_edges();
   void add_uses(int index);
+  void set_flag_registers(std::size_t node);
   void add_buffer_edges(const Buffer& buffer);
   void connect(const Access& from, const Access& to, int distance, bool liveness_only);
   bool is_value(const Buffer& buffer);

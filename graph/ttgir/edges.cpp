@@ -6,6 +6,7 @@
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/index_ops.hpp"
 #include "graph/ttgir/scheduled.hpp"
+#include "graph/ttgir/type.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -99,10 +100,10 @@ void Builder::add_uses(int index) {
       if ((is_tile(value, TypeKind::tensor) || is_tile(value, TypeKind::memdesc)) && ++tiles == 3 &&
           is_tile(value, TypeKind::tensor))
         accumulator = value;
+  const int mask = data_mask(m_, op, [&](int made) { return sources_.inside(made); });
   for (int copy = 0; copy < copies; ++copy) {
     const auto found = first_.find({index, copy});
     if (found == first_.end()) return;
-    const std::size_t node = found->second;
     const OpClass c = class_of(op);
     const std::size_t named = last_.at({index, copy});  // a buffer that a load fills
     if ((c == OpClass::local_alloc || c == OpClass::local_store) &&
@@ -118,8 +119,11 @@ void Builder::add_uses(int index) {
       if (t != nullptr && t->kind == TypeKind::token &&
           class_of(m_.op(reader)) == OpClass::terminator)
         continue;
+      // (The half of a store that goes to memory has its mask, too.)
+      const std::size_t node = value == mask ? named : found->second;
       for (const Source& source : sources_.of(value, copy)) {
         // The load half of a node pair has its address, the other half its data.
+        if (value == mask) set_flag_registers(source.node);
         const int distance = edge_distance(source, node);
         if (source.node == node && distance == 0) continue;
         // A register accumulator that a product hands to the next is updated in place.
@@ -130,6 +134,18 @@ void Builder::add_uses(int index) {
         alone = alone && value == accumulator;
       }
     }
+  }
+}
+
+/// A mask that goes to a store is a number for each element there: what makes it holds as much.
+void Builder::set_flag_registers(std::size_t node) {
+  while (at(node).alias_of) node = *at(node).alias_of;
+  for (const int value : m_.op(out_.nodes[node].op).results) {
+    if (!is_tile(value, TypeKind::tensor) || type(value).element != "i1") continue;
+    const auto held = elements_per_thread(type(value), m_);
+    const std::int64_t all = std::int64_t{32} * out_.warps;
+    const std::int64_t each = held ? *held : (type(value).elements() + all - 1) / all;
+    at(node).registers = std::min(std::max(at(node).registers.value_or(0), each), kMaxAmount);
   }
 }
 

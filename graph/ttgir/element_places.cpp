@@ -170,7 +170,7 @@ std::optional<Index> ElementPlaces::made(const Operation& op, int depth) const {
   if (kind && op.operands.size() == 2) {
     auto a = number(op.operands[0], depth + 1), b = number(op.operands[1], depth + 1);
     if (!a || !b) return std::nullopt;
-    return Index::make(*kind, std::move(*a), std::move(*b));
+    return index_made(m_, op, std::move(*a), std::move(*b));
   }
   auto one = number(op.operands[0], depth + 1);
   if (!one) return std::nullopt;

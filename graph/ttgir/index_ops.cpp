@@ -68,6 +68,36 @@ bool is_address_operand(const Module& module, const Operation& op, std::size_t k
   return false;
 }
 
+int data_mask(const Module& module, const Operation& op, const std::function<bool(int)>& inside) {
+  constexpr std::size_t kMask = 2, kMostOps = 200;
+  if ((op.name != "tt.store" && op.name != "tt.atomic_rmw") || op.operands.size() <= kMask)
+    return kNone;
+  const int mask = op.operands[kMask];
+  const Type* type = module.type_of(mask);
+  if (type == nullptr || type->kind != TypeKind::tensor || type->element != "i1") return kNone;
+  std::vector<int> open = {mask};
+  std::set<int> seen = {mask};
+  while (!open.empty() && seen.size() < kMostOps) {
+    const int value = open.back(), made = module.value(value).op;
+    open.pop_back();
+    if (made == kNone || !inside(made)) continue;
+    const Operation& maker = module.op(made);
+    const OpClass c = class_of(maker);
+    if (!is_candidate(module, maker)) {
+      // (Of integers that are loaded each slot may compute it: element_places.hpp.)
+      if (c != OpClass::load && c != OpClass::replicated) return mask;
+      continue;
+    }
+    for (const int operand : maker.operands) {
+      const Type* of = module.type_of(operand);
+      if (of == nullptr || of->kind != TypeKind::tensor) continue;
+      if (!is_integer_tile(*of)) return mask;
+      if (seen.insert(operand).second) open.push_back(operand);
+    }
+  }
+  return kNone;
+}
+
 std::vector<bool> replicated_ops(const Module& module, const std::vector<int>& blocks) {
   std::vector<bool> replicated(module.ops.size(), false);
   std::vector<int> inside;
@@ -145,6 +175,11 @@ std::vector<bool> replicated_ops(const Module& module, const std::vector<int>& b
     if (replicated[static_cast<std::size_t>(index)] || op.name == "scf.yield") continue;
     for (std::size_t k = 0; k < op.operands.size(); ++k)
       if (!is_address_operand(module, op, k)) need(op.operands[k]);
+    if (const int mask = data_mask(
+            module, op,
+            [&](int made) { return static_cast<bool>(is_inside[static_cast<std::size_t>(made)]); });
+        mask != kNone)
+      need(mask);
   }
   // So does what the loop results in, where more than addresses is made of that behind it.
   for (const int index : inside) {

@@ -2,11 +2,17 @@
 // result. They are no nodes of the loop graph.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "graph/ttgir/ir.hpp"
 
 namespace twill::ttgir {
+
+/// The mask of a tt.store or a tt.atomic_rmw which ops inside of a loop make of what they compute,
+/// of real numbers or of a reduction; kNone = it has none, or every slot can compute it: of places,
+/// or of integers that are loaded.
+int data_mask(const Module& module, const Operation& op, const std::function<bool(int)>& inside);
 
 /// Per op of the module: is it replicated? True for ops in `blocks` whose results are scalars or
 /// descriptors, for constants and splats, and for integer and pointer tiles of which everything

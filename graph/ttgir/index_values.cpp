@@ -35,17 +35,35 @@ bool is_function(const Operation& op) {
 }  // namespace
 
 std::optional<Index::Kind> index_kind_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, Index::Kind>, 7> kKinds = {
+  constexpr std::array<std::pair<std::string_view, Index::Kind>, 10> kKinds = {
       {{"arith.addi", Index::add},
        {"arith.subi", Index::sub},
        {"arith.muli", Index::mul},
        {"arith.divsi", Index::quotient},
        {"arith.remsi", Index::remainder},
        {"arith.minsi", Index::least},
-       {"arith.maxsi", Index::largest}}};
+       {"arith.maxsi", Index::largest},
+       {"arith.andi", Index::bit_and},
+       {"arith.shrsi", Index::shift_right},
+       {"arith.shli", Index::mul}}};
   for (const auto& [text, kind] : kKinds)
     if (text == name) return kind;
   return std::nullopt;
+}
+
+std::optional<Index> index_made(const Module& module, const Operation& op, Index a, Index b) {
+  const auto kind = index_kind_of(op.name);
+  const Type* type = op.results.empty() ? nullptr : module.type_of(op.results[0]);
+  if (!kind || type == nullptr) return std::nullopt;
+  const bool shifts = op.name == "arith.shrsi" || op.name == "arith.shli";
+  if ((shifts || *kind == Index::bit_and) && type->element != "i32" && type->element != "i64")
+    return std::nullopt;
+  if (!shifts) return Index::make(*kind, std::move(a), std::move(b));
+  // (By as many bits as there are, or by a negative number, is not defined.)
+  if (b.kind != Index::number || b.value < 0 || b.value >= (type->element == "i64" ? 63 : 31))
+    return std::nullopt;
+  if (*kind == Index::mul) b = Index::whole(std::int64_t{1} << b.value);
+  return Index::make(*kind, std::move(a), std::move(b));
 }
 
 IndexValues::IndexValues(const Module& module, int loop, bool handed_through)
@@ -117,7 +135,7 @@ std::optional<Index> IndexValues::of(int value, int depth, bool wide) const {
   if (!kind || op.operands.size() != 2) return std::nullopt;
   auto a = of(op.operands[0], depth + 1, wide), b = of(op.operands[1], depth + 1, wide);
   if (!a || !b) return std::nullopt;
-  return Index::make(*kind, std::move(*a), std::move(*b));
+  return index_made(m_, op, std::move(*a), std::move(*b));
 }
 
 /// A comparison of integers as 1 or 0, or one of two integers that it chooses: the sum of both,

@@ -75,6 +75,11 @@ inline constexpr std::size_t kFirstLoopVariable = 3;
 /// What an index is made of by this op; nullopt = by none.
 std::optional<meaning::Index::Kind> index_kind_of(std::string_view op);
 
+/// The index that the op makes of its two operands; nullopt = none that is known, as of a shift by
+/// what is no number.
+std::optional<meaning::Index> index_made(const Module& module, const Operation& op,
+                                         meaning::Index a, meaning::Index b);
+
 /// Axis of a tt.get_program_id or tt.get_num_programs; -1 = the text does not say.
 int grid_axis(const Module& module, const Operation& op);
 

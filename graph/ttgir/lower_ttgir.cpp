@@ -1,13 +1,16 @@
 #include "graph/ttgir/lower_ttgir.hpp"
 
 #include <optional>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "graph/error.hpp"
 #include "graph/lowering/costed_loop.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/ttgir/builder.hpp"
+#include "graph/ttgir/counted_while.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/modules.hpp"
 #include "graph/ttgir/named_ops.hpp"
@@ -100,13 +103,39 @@ InputError with_names(const InputError& error, const LoweredModule& lowered) {
   return {error.file(), error.place(), error.value(), error.rule() + "; " + names};
 }
 
+/// How many operands ops have that places and integers are made of, so that who looks through them
+/// need not ask.
+void check_operands(const Module& module) {
+  static const std::unordered_map<std::string_view, std::size_t> kCounts = {
+      {"tt.addptr", 2},       {"arith.addi", 2},  {"arith.subi", 2},  {"arith.muli", 2},
+      {"arith.divsi", 2},     {"arith.remsi", 2}, {"arith.minsi", 2}, {"arith.maxsi", 2},
+      {"arith.andi", 2},      {"arith.ori", 2},   {"arith.xori", 2},  {"arith.shli", 2},
+      {"arith.shrsi", 2},     {"arith.shrui", 2}, {"arith.cmpi", 2},  {"arith.cmpf", 2},
+      {"arith.select", 3},    {"arith.extsi", 1}, {"arith.extui", 1}, {"arith.trunci", 1},
+      {"arith.index_cast", 1}};
+  for (const Operation& op : module.ops) {
+    const auto count = kCounts.find(op.name);
+    if (count != kCounts.end() && (op.operands.size() != count->second || op.results.size() != 1))
+      throw InputError(module.source, Module::place(op), std::string(op.name),
+                       "must have " + std::to_string(count->second) + " operands and one result");
+  }
+}
+
+/// One module of a file, with loops that count as scf.for.
+Module read_counted(std::string_view text, const std::string& source, std::optional<int> number) {
+  Module module = parse_one_module(text, source, number);
+  check_operands(module);
+  if (const auto counted = with_counted_loops(module)) return parse_module(*counted, source);
+  return module;
+}
+
 }  // namespace
 
 LoweredModule lower_module(std::string_view text, const std::string& source,
                            std::string_view machine_text, const std::string& machine_source,
                            const LoopOptions& loop_options, const LowerOptions& options,
                            std::string* costs) {
-  LoweredModule result{parse_one_module(text, source, loop_options.module),
+  LoweredModule result{read_counted(text, source, loop_options.module),
                        parse_machine(machine_text, machine_source, options.set, options.ends),
                        loop_options,
                        LoopKernel(),
@@ -167,7 +196,7 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
 
 std::string machine_of_target(std::string_view text, const std::string& source,
                               const LoopOptions& options) {
-  const Module module = parse_one_module(text, source, options.module);
+  const Module module = read_counted(text, source, options.module);
   const std::vector<LoopInfo> loops = list_loops(module);
   const int loop = loops[choose_loop(module, loops, options.loop)].op;
   const std::string_view target = module.inherited(loop, "ttg.target").first;
@@ -185,13 +214,13 @@ std::string machine_of_target(std::string_view text, const std::string& source,
 std::string loop_listing(std::string_view text, const std::string& source,
                          std::optional<int> number) {
   const std::vector<ModulePart> parts = split_modules(text);
-  if (number || parts.size() == 1) return loop_listing(parse_one_module(text, source, number));
+  if (number || parts.size() == 1) return loop_listing(read_counted(text, source, number));
   std::string all;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     all += "module " + std::to_string(k) + "  line " + std::to_string(parts[k].line) +
            (parts[k].title.empty() ? "" : "  " + parts[k].title) + "\n";
     try {
-      all += loop_listing(parse_one_module(text, source, static_cast<int>(k)));
+      all += loop_listing(read_counted(text, source, static_cast<int>(k)));
     } catch (const InputError& error) {
       all += "  " + error.place() + ": " + error.rule() + "\n";
     }

@@ -286,7 +286,8 @@ void MeaningBuilder::store(std::size_t v) {
     value.operands = {one};
   }
   value.function = Function::store;
-  const bool plain = masked_move(info.op, value, Where::loop, info.copy, dimension);
+  const bool plain = masked_move(info.op, value, Where::loop, info.copy, dimension) ||
+                     flagged_move(info.op, value, Where::loop, info.copy, dimension);
   value.tensor = tensor(info.op, info.copy, dimension >= 0 ? split_.factor : 1, dimension,
                         value.type, value.shape, plain);
 }

@@ -179,7 +179,9 @@ void MeaningBuilder::store_after(int index) {
     value.shape = shape(index, tile, dimension);
     value.operands = {beside(index, value, source(index, tile, Where::after, copy, dimension))};
     if (value.operands[0].value < 0 && !value.shape.empty()) repeat_after(value);
-    const bool plain = masked_move(index, value, Where::after, copy, dimension);
+    const bool plain = masked_move(index, value, Where::after, copy, dimension) ||
+                       (branch_behind(index) == kNone &&
+                        flagged_move(index, value, Where::after, copy, dimension));
     if (branch_behind(index) != kNone) add_conditions(index, value, Where::after);
     value.tensor = tensor(index, copy, copies, dimension, value.type, value.shape, plain);
     after_.push_back(std::move(value));

@@ -272,4 +272,26 @@ bool MeaningBuilder::masked_move(int index, meaning::Value& value, Where where, 
   return false;
 }
 
+/// The mask of a store that is data, made of what is computed: a flag for each element, an operand
+/// of its own. false = comparisons that a place can have say which elements it lets through
+/// (masked_place()), or nothing does.
+bool MeaningBuilder::flagged_move(int index, meaning::Value& value, Where where, int copy,
+                                  int dimension) {
+  const Operation& op = m_.op(index);
+  const int mask = mask_of(op).first;
+  if (mask == kNone || !is_tile(mask, TypeKind::tensor) || value.shape.empty() ||
+      (op.name != "tt.store" && op.name != "tt.atomic_rmw") || value.operands.size() != 1 ||
+      masked_place(index, copy, dimension, value.shape).parameter >= 0)
+    return false;
+  const std::vector<Operand> given = value.operands;
+  const bool read = tried([&] {
+    const int cut = where == Where::loop ? split_.of(mask) : dimension;
+    const Operand flag = beside(index, value, source(index, mask, where, copy, cut));
+    if (flag.value < 0) refuse(index, "its mask is one number");
+    value.operands.push_back(flag);
+  });
+  if (!read) value.operands = given;
+  return read;
+}
+
 }  // namespace twill::ttgir

@@ -269,6 +269,7 @@ class MeaningBuilder {
   bool selection(int op, meaning::Value& value, Where where, int copy, int dimension);
   bool places(int op, meaning::Value& value, Where where, int copy, int dimension);
   bool masked_move(int op, meaning::Value& value, Where where, int copy, int dimension);
+  bool flagged_move(int op, meaning::Value& value, Where where, int copy, int dimension);
 
   // meaning_masks.cpp
   bool mask(int op, meaning::Value& value, Where where, int copy, int dimension);

@@ -19,9 +19,10 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "rows-in-turn", "numbers-before") for machine in BOTH] + ["half-sums-hopper", "integers"]
+CASES.remove("blocks-by-pointers-blackwell")  # (refused: results carried in tensor memory)
 # Vectors of 256 numbers, for 128 threads.
-pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first") for machine in BOTH})
+pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
 # (Vectors of 32 and of 64.)
 pointers.NARROW.update({f"{name}-{machine}": 4 for name in ("pairs-turned", "odd-tiles") for machine in BOTH})
@@ -41,6 +42,13 @@ IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
 # round a ring of five twice.)
 IMPLIED.update({"halves-hopper": 1, "halves-blackwell": 2, "groups-scaled-hopper": 3, "groups-scaled-blackwell": 3, "between-groups-hopper": 2,
                 "between-groups-blackwell": 1})
+# (Likewise rings of nine and eleven; the words are loaded again by who needs their rows.)
+IMPLIED.update({"rows-chosen-hopper": 3, "rows-chosen-blackwell": 3})
+# (Where columns lie the loading slot computes itself, so that their fences and that wait do nothing. It waits for a mask and for what is stored
+# under it, of which one slot made the latter first; and tells of one store behind the others.)
+IMPLIED.update({"peaks-stored-hopper": 18, "peaks-stored-blackwell": 18})
+# (Rings of five and six, of which a run of few blocks needs no copy twice; and a store's end, which the next load's wait tells.)
+IMPLIED.update({"rows-in-turn-hopper": 22, "rows-in-turn-blackwell": 22})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 off = around.off
 
@@ -568,6 +576,128 @@ class Integers:
         yield same(self.counts, counts)
 
 
+class PeaksStored:
+    """peaks_stored(x, y, most, added, last, steps, length). What is not stored must stay."""
+
+    def make(self, n, random):
+        self.steps, self.length, self.grid = n, max(0, 64 * n - 9), (2,)
+        self.x = np.round(random.standard_normal((32, 64 * n)) * 64).astype(np.float32) / 64
+        self.y, self.most = np.full((32, 64 * n), 77, np.float32), np.full((n, 32), 77, np.float32)
+        self.before = np.round(random.standard_normal((32, 64)) * 64).astype(np.float32) / 64
+        self.added, self.last = self.before.copy(), np.full(32, 77, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.most, self.added, self.last, self.steps, self.length]
+
+    def errors(self):
+        x = self.x.astype(np.float64)
+        inside = np.arange(x.shape[1]) < self.length
+        yield same(self.y, np.where((x > 0.75) & inside, 2 * x, 77))
+        tiles = x.reshape(32, self.steps, 64)
+        row = tiles.max(axis=2) if self.steps else np.zeros((32, 0))
+        yield same(self.most, np.where(row > 1.5, row, 77).T)
+        yield same(self.added, self.before + np.where((row > 1.5)[:, :, None], tiles, 0).sum(axis=1))
+        last = row.max(axis=1, initial=-8.0)
+        yield same(self.last, np.where(last > 2.0, last, 77))
+
+
+class RowsChosen:
+    """rows_chosen(table, i, steps, y): the words have other bits than those that are read, too."""
+
+    def make(self, n, random):
+        self.n, self.grid = n, (2,)
+        self.table = sixteenths(random, 65, 64)
+        self.i = random.integers(-2**31, 2**31, max(1, n) * 32).astype(np.int32)
+        self.steps = np.array([n + 8 * 3, max(0, n - 1) - 8], np.int32)
+        self.y = np.full((2, 32, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.table, self.i, self.steps, self.y]
+
+    def errors(self):
+        word = self.i.astype(np.int64).reshape(-1, 32)
+        rows = self.table.astype(np.float64)[(word & 63) + ((word >> 6) & 1)]
+        yield same(self.y, np.stack([rows[:count].sum(axis=0) for count in (self.n, max(0, self.n - 1))]))
+
+
+class WhileCounted:
+    """while_counted(x, y, z, first, steps)."""
+
+    def make(self, n, random):
+        self.n, self.first, self.steps, self.grid = n, 1, 2 * n, (1,)
+        self.x = around.floats(random, 2 * n + 1, 256)
+        self.y, self.z = np.full((2 * n + 1, 256), 77, np.float32), np.full(256, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.first, self.steps]
+
+    def errors(self):
+        want, total = np.full(self.y.shape, 77.0), np.zeros(256)
+        for t in range(1, 2 * self.n, 2):
+            total = total * 0.5 + self.x[t]
+            want[t] = total
+        yield off(self.y, want)
+        yield off(self.z, total)
+
+
+class NumbersBefore:
+    """numbers_before(x, w, y, z, v, last, steps). (Random kernel 60114 stored the numbers of the iteration itself until 2026-11-30.)"""
+
+    def make(self, n, random):
+        self.n, self.grid = n, (1,)
+        self.x, self.w = around.floats(random, n, 256), np.array([1.25], np.float32)
+        self.y, self.z, self.last = (np.full(k, np.nan, np.float32) for k in (n, n, 1))
+        self.v = np.full((n, 256), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.z, self.v, self.last, self.n]
+
+    def errors(self):
+        decayed = [0.0]
+        for _ in range(self.n):
+            decayed.append(decayed[-1] * 0.5 + 1.25)
+        yield off(self.y, np.array(decayed[:-1]))
+        yield off(self.last, np.array(decayed[-1:]))
+        yield off(self.z, np.array(decayed[:-1]) * 2)
+        yield same(self.v, self.x.astype(np.float64) * 0.5)
+
+
+class BlocksByPointers:
+    """blocks_by_pointers(x, w, s, y, M, N, K): two programs, and six blocks for them."""
+
+    def make(self, n, random):
+        self.m, self.n, self.k, self.grid = 2 * 128 + 16, 80, 64 * n - (16 if n else 0), (2,)
+        self.x, self.w = sixteenths(random, self.m, self.k), sixteenths(random, self.k, self.n)
+        self.s = np.arange(1, 7).astype(np.float32)
+        self.y = np.full((self.m, self.n), np.nan, np.float16)
+
+    def arguments(self):
+        return [self.x, self.w, self.s, self.y, self.m, self.n, self.k]
+
+    def errors(self):
+        factor = self.s.astype(np.float64).reshape(3, 2)[np.arange(self.m)[:, None] // 128, np.arange(self.n)[None, :] // 64]
+        yield same(self.y, (self.x.astype(np.float64) @ self.w.astype(np.float64) * factor).astype(np.float16).astype(np.float64))
+
+
+class RowsInTurn:
+    """rows_in_turn(x, w, y, z, blocks, columns): two programs, and five blocks for them."""
+
+    def make(self, n, random):
+        self.columns, self.grid = 64 * n, (2,)
+        self.x, self.w = around.floats(random, 80, 64 * n), around.floats(random, 80)
+        self.y, self.z = np.full((80, 64 * n), np.nan, np.float32), np.full(80, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.z, 5, self.columns]
+
+    def errors(self):
+        x = self.x.astype(np.float64) * self.w.astype(np.float64)[:, None]
+        yield off(self.y, x)
+        most = x.max(axis=1, initial=-8.0)
+        total = np.exp2(x - most[:, None]).sum(axis=1)
+        yield off(self.z, most + np.log2(np.maximum(total, 0.0078125)))
+
+
 class LongTaps(Taps):
     """long_taps(x, w, first, y, steps)."""
     TAPS = 6
@@ -578,7 +708,8 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "stats-updated": StatsUpdated, "any-and-all": AnyAndAll, "last-block-first": LastBlockFirst,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
-                       "between-groups": BetweenGroups})
+                       "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
+                       "blocks-by-pointers": BlocksByPointers, "rows-in-turn": RowsInTurn, "numbers-before": NumbersBefore})
 
 
 def main():

@@ -424,6 +424,96 @@ def experts_counted(i_ptr, each_ptr, all_ptr, steps, D: tl.constexpr, EXPERTS: t
     tl.store(all_ptr + e, total)
 
 
+@triton.jit
+def peaks_stored(x_ptr, y_ptr, most_ptr, added_ptr, last_ptr, steps, length, M: tl.constexpr, N: tl.constexpr):
+    """Of each tile the numbers that are large and in front of an end, the maxima of rows that have a large one, and the sums of columns whose first
+    number is positive are added; behind the loop the largest of each row that has a larger one than 2. What is not stored stays as it was."""
+    rows, c = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, N)
+    most = tl.full([M], -8.0, tl.float32)
+    for t in range(0, steps):
+        x = tl.load(x_ptr + rows[:, None] * (steps * N) + (t * N + c)[None, :])
+        large = x > 0.75
+        tl.store(y_ptr + rows[:, None] * (steps * N) + (t * N + c)[None, :], x * 2.0, mask=large & ((t * N + c)[None, :] < length))
+        row = tl.max(x, 1)
+        tl.store(most_ptr + t * (2 * M) + rows, row, mask=row > 1.5)
+        tl.atomic_add(added_ptr + rows[:, None] * N + c[None, :], x, mask=(row > 1.5)[:, None])
+        most = tl.maximum(most, row)
+    tl.store(last_ptr + rows, most, mask=most > 2.0)
+
+
+@triton.jit
+def rows_chosen(table_ptr, i_ptr, steps_ptr, y_ptr, N: tl.constexpr, D: tl.constexpr):
+    """The sum of rows of a table whose numbers are cut out of words; how many blocks of words there are is cut out of one, too."""
+    program, c, d = tl.program_id(0), tl.arange(0, N), tl.arange(0, D)
+    total = tl.zeros([N, D], tl.float32)
+    for t in range(0, tl.load(steps_ptr + program) & 7):
+        word = tl.load(i_ptr + t * N + c)
+        row = (word & 63) + ((word >> 6) & 1)
+        total += tl.load(table_ptr + row[:, None] * D + d[None, :]).to(tl.float32)
+    tl.store(y_ptr + program * (N * D) + c[:, None] * D + d[None, :], total)
+
+
+@triton.jit
+def while_counted(x_ptr, y_ptr, z_ptr, first, steps, D: tl.constexpr):
+    """Every second step from the first one on, as a loop of `while`: what is carried, and at last."""
+    d = tl.arange(0, D)
+    total = tl.zeros([D], tl.float32)
+    t = first
+    while t < steps:
+        total = total * 0.5 + tl.load(x_ptr + t * D + d)
+        tl.store(y_ptr + t * D + d, total)
+        t += 2
+    tl.store(z_ptr + d, total)
+
+
+@triton.jit
+def blocks_by_pointers(x_ptr, w_ptr, s_ptr, y_ptr, M, N, K, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """Y = S X W, block after block of a program (persistent), by pointers; the last rows and columns are ragged, and each block has a factor."""
+    across = tl.cdiv(N, BLOCK_N)
+    for tile in range(tl.program_id(0), tl.cdiv(M, BLOCK_M) * across, tl.num_programs(0)):
+        rows, columns = tile // across * BLOCK_M + tl.arange(0, BLOCK_M), tile % across * BLOCK_N + tl.arange(0, BLOCK_N)
+        factor = tl.load(s_ptr + tile)
+        acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+        for start in range(0, K, BLOCK_K):
+            k = start + tl.arange(0, BLOCK_K)
+            x = tl.load(x_ptr + rows[:, None] * K + k[None, :], mask=(rows[:, None] < M) & (k[None, :] < K), other=0.0)
+            w = tl.load(w_ptr + k[:, None] * N + columns[None, :], mask=(k[:, None] < K) & (columns[None, :] < N), other=0.0)
+            acc = tl.dot(x, w, acc)
+        tl.store(y_ptr + rows[:, None] * N + columns[None, :], (acc * factor).to(tl.float16), mask=(rows[:, None] < M) & (columns[None, :] < N))
+
+
+@triton.jit
+def rows_in_turn(x_ptr, w_ptr, y_ptr, z_ptr, blocks, columns, M: tl.constexpr, N: tl.constexpr):
+    """Block after block of rows (persistent): each number times its row's weight, and the logarithm of the sum of their powers of two."""
+    c = tl.arange(0, N)
+    for block in range(tl.program_id(0), blocks, tl.num_programs(0)):
+        rows = block * M + tl.arange(0, M)
+        weight = tl.load(w_ptr + rows)
+        most, total = tl.full([M], -8.0, tl.float32), tl.zeros([M], tl.float32)
+        for start in range(0, columns, N):
+            x = tl.load(x_ptr + rows[:, None] * columns + (start + c)[None, :]) * weight[:, None]
+            tl.store(y_ptr + rows[:, None] * columns + (start + c)[None, :], x)
+            new = tl.maximum(most, tl.max(x, 1))
+            total = total * tl.exp2(most - new) + tl.sum(tl.exp2(x - new[:, None]), 1)
+            most = new
+        tl.store(z_ptr + rows, most + tl.log2(tl.maximum(total, 0.0078125)))
+
+
+@triton.jit
+def numbers_before(x_ptr, w_ptr, y_ptr, z_ptr, v_ptr, last_ptr, steps, D: tl.constexpr):
+    """A number that the loop carries, made of one from before the loop, stored as it was before the iteration."""
+    d = tl.arange(0, D)
+    first = tl.load(w_ptr)
+    decayed = 0.0
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D + d)
+        tl.store(y_ptr + t, decayed)
+        tl.store(z_ptr + t, decayed * 2.0)
+        tl.store(v_ptr + t * D + d, x * 0.5)
+        decayed = decayed * 0.5 + first
+    tl.store(last_ptr, decayed)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -454,6 +544,12 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (bytes_stored, "x_ptr=*i32:16, y_ptr=*i8:16, z_ptr=*i8:16, steps=i32", dict(D=512)),
     (experts_counted, "i_ptr=*i32:16, each_ptr=*i32:16, all_ptr=*i32:16, steps=i32", dict(D=512, EXPERTS=128)),
     (nibbles_mixed, "x_ptr=*i8:16, w_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, steps=i32", dict(D=512)),
+    (peaks_stored, "x_ptr=*fp32:16, y_ptr=*fp32:16, most_ptr=*fp32:16, added_ptr=*fp32:16, last_ptr=*fp32:16, steps=i32, length=i32", dict(M=16, N=64)),
+    (rows_chosen, "table_ptr=*fp16:16, i_ptr=*i32:16, steps_ptr=*i32:16, y_ptr=*fp32:16", dict(N=32, D=64)),
+    (numbers_before, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, v_ptr=*fp32:16, last_ptr=*fp32:16, steps=i32", dict(D=256)),
+    (while_counted, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, first=i32, steps=i32", dict(D=256)),
+    (blocks_by_pointers, "x_ptr=*fp16:16, w_ptr=*fp16:16, s_ptr=*fp32:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64)),
+    (rows_in_turn, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, blocks=i32, columns=i32:16", dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]
 

@@ -13,6 +13,7 @@
 
 #include "graph/error.hpp"
 #include "graph/problem_io.hpp"
+#include "graph/ttgir/comparison.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/edit.hpp"
 #include "graph/ttgir/op_class.hpp"
@@ -208,6 +209,8 @@ class GenericPrinter {
       const bool flag = op.literal == "true" || op.literal == "false";
       add("value = " + std::string(op.literal) + (flag ? "" : " : " + type(op.results[0])));
     }
+    if (const auto how = op.name == "arith.cmpi" && !op.generic ? predicate(m_, op) : std::nullopt)
+      add("predicate = " + std::to_string(*how) + " : i64");
     for (const auto* list : {&op.attributes, &op.properties})
       for (const Attribute& a : *list)
         add("\"" + std::string(a.name) + "\"" +

@@ -282,4 +282,95 @@ TEST_CASE("lines that show tiles in another form, changed: read, or refused") {
   CHECK(refused > 200);
 }
 
+/// A line with each of its operands left out, doubled, or another one's.
+std::vector<std::string> with_other_operands(const std::string& line) {
+  std::vector<std::string> all;
+  static const std::regex kOperand(R"((%[\w#]+)(, )?)");
+  std::string first;
+  for (auto one = std::sregex_iterator(line.begin(), line.end(), kOperand);
+       one != std::sregex_iterator(); ++one) {
+    const auto place = static_cast<std::size_t>(one->position());
+    const auto length = static_cast<std::size_t>(one->length());
+    if (first.empty()) first = one->str(1);
+    for (const std::string& by : {std::string(), one->str(1) + ", " + one->str(), first}) {
+      std::string text = line;
+      all.push_back(text.replace(place, length, by));
+    }
+  }
+  return all;
+}
+
+TEST_CASE("loops of while, masks of data and index arithmetic, changed: read, or refused") {
+  static const std::regex kLines(
+      R"(scf\.(while|condition|yield|for)|\^bb0|arith\.(cmpi|cmpf|andi|addi|shrsi)|tt\.(store|atomic_rmw|addptr))");
+  int read = 0, refused = 0;
+  for (const std::string name : {"while-counted-hopper", "peaks-stored-hopper",
+                                 "rows-chosen-hopper", "rows-in-turn-hopper"}) {
+    const std::string text = read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir");
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+      if (!std::regex_search(lines[k], kLines)) continue;
+      for (const std::string& other : with_other_operands(lines[k])) {
+        CAPTURE(other);
+        std::string mutant;
+        for (std::size_t l = 0; l < lines.size(); ++l) mutant += (l == k ? other : lines[l]) + "\n";
+        try {
+          const auto lowered =
+              ttgir::lower_module(mutant, "hostile", builtin_machine("hopper"), "hopper", {}, {});
+          ++(std::holds_alternative<ttgir::ModuleMeaning>(ttgir::meaning_of_loop(lowered))
+                 ? read
+                 : refused);
+        } catch (const InputError&) {
+          ++refused;
+        }
+      }
+    }
+  }
+  MESSAGE(read << " read, " << refused << " refused");
+  CHECK(refused > 100);
+}
+
+/// A loop of while by these lines, and what it becomes.
+std::string counted(const std::string& asks, const std::string& adds, const std::string& argument) {
+  return "module attributes {\"ttg.num-warps\" = 4 : i32, ttg.target = \"cuda:90\"} {\n"
+         "  tt.func public @f(%p: !tt.ptr<f32>, %n: i32) {\n"
+         "    %c1 = arith.constant 1 : i32\n    %c0 = arith.constant 0 : i32\n"
+         "    %m = arith.constant -1 : i32\n"
+         "    %z = arith.constant dense<0.0> : tensor<128xf32>\n"
+         "    %r:2 = scf.while (%i = %c0, %x = %z) : (i32, tensor<128xf32>) -> (i32, "
+         "tensor<128xf32>) {\n" +
+         asks + "      scf.condition(%b) %i, %x : i32, tensor<128xf32>\n    } do {\n    ^bb0(" +
+         argument + ", %x: tensor<128xf32>):\n      %y = arith.addf %x, %x : tensor<128xf32>\n" +
+         adds + "      scf.yield %j, %y : i32, tensor<128xf32>\n    }\n    tt.return\n  }\n}\n";
+}
+
+TEST_CASE("of loops of while those that count are read as scf.for") {
+  const std::string less = "      %b = arith.cmpi slt, %i, %n : i32\n";
+  const std::string on = "      %j = arith.addi %i, %c1 : i32\n";
+  const auto loops = [](const std::string& text) {
+    try {
+      return ttgir::loop_listing(text, "module", std::nullopt);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK(has(loops(counted(less, on, "%i: i32")), "MACs"));
+  CHECK(has(loops(counted("      %b = arith.cmpi sgt, %n, %i : i32\n", on, "%i: i32")), "MACs"));
+  CHECK(has(loops(counted(less, on, "%i: i32 loc(\"a) : (b\"(#loc))")), "MACs"));
+  for (const std::string& text :
+       {counted("      %b = arith.cmpi sle, %i, %n : i32\n", on, "%i: i32"),
+        counted("      %b = arith.cmpi ult, %i, %n : i32\n", on, "%i: i32"),
+        counted("      %b = arith.cmpi slt, %n, %i : i32\n", on, "%i: i32"),
+        counted(less, "      %j = arith.addi %i, %m : i32\n", "%i: i32"),
+        counted(less, "      %j = arith.addi %i, %n : i32\n", "%i: i32"),
+        counted(less, "      %j = arith.addi %i, %i : i32\n", "%i: i32"),
+        counted(less, "      %j = arith.subi %i, %m : i32\n", "%i: i32"),
+        counted("      %q = arith.addi %i, %c1 : i32\n" + less, on, "%i: i32")}) {
+    CAPTURE(text);
+    CHECK_FALSE(has(loops(text), "MACs"));
+  }
+}
+
 }  // namespace ttgir_hostile_test
