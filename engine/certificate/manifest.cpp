@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kFormat = "twill.certificate";
 // Goes up with the format, and with the encoders: formulas are made again from the problem.
-constexpr int kVersion = 13;
+constexpr int kVersion = 14;
 constexpr const char* kAbout[] = {"problem", "serial problem", "one iteration"};  // of About
 // What a stranger can ask for is bounded, so that no arithmetic about it leaves 64 bits.
 constexpr Amount kMostShare = 1'000'000;
