@@ -239,8 +239,11 @@ void SlotPrinter::store_elements(int depth, const Value& value, const Expression
                                 ? what.layout
                                 : Layout{what.layout.kind, what.layout.rows, what.layout.columns});
   std::string to = elements(depth, part, layout, iteration, first_column);
-  if (!flag.empty())
-    to += to.find(", mask=") == std::string::npos ? ", mask=" + flag : " & " + flag;
+  const std::size_t mask = to.find(", mask=");
+  if (!flag.empty() && mask == std::string::npos)
+    to += ", mask=" + flag;
+  else if (!flag.empty())
+    to = to.insert(mask + 7, "(") + ") & " + flag;
   line(depth,
        std::string(plan_.adds(value.tensor) ? "gl.atomic_add(" : "gl.store(") +
            to.insert(to.find(", mask=") == std::string::npos ? to.size() : to.find(", mask="),

@@ -59,6 +59,8 @@ void SlotPrinter::end_of_tile() {
   const auto& done = plan_.done_needed;
   if (!finishers.contains(slot_) || std::find(done.begin(), done.end(), true) == done.end()) return;
   const bool first_of_them = slot_ == *finishers.begin();
+  if (!first_of_them && runs_ahead())
+    wait_turn_before(plan_.tile_free, "no tile ahead: the barrier counts each slot once a tile");
   if (!plan_.tile_read.empty())
     line(1, first_of_them ? "mbarrier.wait(" + use(plan_.tile_read) + ", " + turn_parity() +
                                 ")  # the others have read what begins anew"
@@ -94,6 +96,17 @@ void SlotPrinter::end_of_tile() {
       }
     }
   line(1, "mbarrier.arrive(" + use(plan_.tile_free) + ", count=1)");
+}
+
+/// Can its code come to the end of a tile before others have ended the tile before? Not where the
+/// tile began with a wait for them, here or in a slot whose end it waits for.
+bool SlotPrinter::runs_ahead() const {
+  std::set<int> awaited;
+  for (int v = m_.after_begin; v < static_cast<int>(m_.values.size()); ++v)
+    if (plan_.after_slot[at(v)] == slot_) plan_.awaited_by(v, awaited);
+  awaited.insert(slot_);
+  return std::none_of(awaited.begin(), awaited.end(),
+                      [&](int s) { return static_cast<bool>(plan_.done_needed[at(s)]); });
 }
 
 void SlotPrinter::wait_for_others(const std::vector<int>& stores) {

@@ -329,6 +329,7 @@ class SlotPrinter {
   // After the loop: gluon_finish.cpp.
   void after();
   void end_of_tile();
+  bool runs_ahead() const;
   void tell(const std::string& barrier, const std::string& comment);
   void wait_for_others(const std::vector<int>& stores);
   Expression final_operand(int v, const Operand& one, std::set<int>& written);

@@ -421,11 +421,6 @@ class Planner {
         plan_.restored.push_back(s);
         kept.insert(s);
       }
-    // (Random kernel 60201 on Blackwell hung; why is not known yet.)
-    if (plan_.by_elements() && !plan_.restored.empty())
-      return Refusal{"op",
-                     "tiles by pointers in a loop over tiles, with results that are carried in "
-                     "memory: not emitted yet"};
     if (kept.empty()) return std::nullopt;
     if (plan_.finishers().empty())
       return Refusal{"op",

@@ -19,8 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "rows-in-turn", "numbers-before") for machine in BOTH] + ["half-sums-hopper", "integers"]
-CASES.remove("blocks-by-pointers-blackwell")  # (refused: results carried in tensor memory)
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "numbers-before") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
@@ -679,6 +678,23 @@ class BlocksByPointers:
         yield same(self.y, (self.x.astype(np.float64) @ self.w.astype(np.float64) * factor).astype(np.float16).astype(np.float64))
 
 
+class BlocksMeasured:
+    """blocks_measured(x, w, v, y, most, blocks, K): two programs, and seven blocks for them. (Of a slot that stores what it alone has made nothing
+    kept the barriers between blocks in step: random kernel 60201 hung with no iterations until 2026-11-30.)"""
+
+    def make(self, n, random):
+        self.k, self.grid = 64 * n, (2,)
+        self.x, self.w, self.v = sixteenths(random, 7 * 128, 64 * n), sixteenths(random, 64 * n, 64), around.floats(random, n, 512)
+        self.y, self.most = np.full((7 * 128, 64), np.nan, np.float16), np.full((7, 512), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.v, self.y, self.most, 7, self.k]
+
+    def errors(self):
+        yield same(self.y, (self.x.astype(np.float64) @ self.w.astype(np.float64)).astype(np.float16).astype(np.float64))
+        yield same(self.most, np.repeat(self.v.astype(np.float64).max(axis=0, initial=-8.0)[None, :], 7, 0))
+
+
 class RowsInTurn:
     """rows_in_turn(x, w, y, z, blocks, columns): two programs, and five blocks for them."""
 
@@ -709,7 +725,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
-                       "blocks-by-pointers": BlocksByPointers, "rows-in-turn": RowsInTurn, "numbers-before": NumbersBefore})
+                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "numbers-before": NumbersBefore})
 
 
 def main():

@@ -483,6 +483,23 @@ def blocks_by_pointers(x_ptr, w_ptr, s_ptr, y_ptr, M, N, K, BLOCK_M: tl.constexp
 
 
 @triton.jit
+def blocks_measured(x_ptr, w_ptr, v_ptr, y_ptr, most_ptr, blocks, K, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    """Y = X W, block after block of rows (persistent), and the largest numbers of V, block by block, which have nothing to do with it."""
+    c = tl.arange(0, N)
+    for block in range(tl.program_id(0), blocks, tl.num_programs(0)):
+        rows = block * M + tl.arange(0, M)
+        acc, most = tl.zeros([M, N], tl.float32), tl.full([D], -8.0, tl.float32)
+        for start in range(0, K, 64):
+            k = start + tl.arange(0, 64)
+            x = tl.load(x_ptr + rows[:, None] * K + k[None, :])
+            w = tl.load(w_ptr + k[:, None] * N + c[None, :])
+            acc = tl.dot(x, w, acc)
+            most = tl.maximum(most, tl.load(v_ptr + start * (D // 64) + tl.arange(0, D)))
+        tl.store(y_ptr + rows[:, None] * N + c[None, :], acc.to(tl.float16))
+        tl.store(most_ptr + block * D + tl.arange(0, D), most)
+
+
+@triton.jit
 def rows_in_turn(x_ptr, w_ptr, y_ptr, z_ptr, blocks, columns, M: tl.constexpr, N: tl.constexpr):
     """Block after block of rows (persistent): each number times its row's weight, and the logarithm of the sum of their powers of two."""
     c = tl.arange(0, N)
@@ -549,6 +566,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (numbers_before, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, v_ptr=*fp32:16, last_ptr=*fp32:16, steps=i32", dict(D=256)),
     (while_counted, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, first=i32, steps=i32", dict(D=256)),
     (blocks_by_pointers, "x_ptr=*fp16:16, w_ptr=*fp16:16, s_ptr=*fp32:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64)),
+    (blocks_measured, "x_ptr=*fp16:16, w_ptr=*fp16:16, v_ptr=*fp32:16, y_ptr=*fp16:16, most_ptr=*fp32:16, blocks=i32, K=i32:16", dict(M=128, N=64, D=512)),
     (rows_in_turn, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, blocks=i32, columns=i32:16", dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]

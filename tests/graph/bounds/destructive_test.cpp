@@ -61,8 +61,7 @@ Problem fed(std::uint64_t seed, int jobs, Cycle most_cycles) {
       last = next;
     }
     const Cycle cycles = random.range(1, most_cycles);
-    const int next =
-        add_op(problem, 1, cycles, cycles, random.range(1, problem.units[1].capacity));
+    const int next = add_op(problem, 1, cycles, cycles, random.range(1, problem.units[1].capacity));
     if (last >= 0) then(problem, last, next, turned);
     if (random.percent(10)) then(problem, next, std::max(0, last), turned, 1);
   }
