@@ -28,6 +28,8 @@
 namespace twill {
 namespace {
 
+constexpr std::size_t kMostWeighed = 2'000;  // segments of a unit
+
 // All that ask for unit f take amount x length of capacity x I cycles, or weight x length of what
 // fits; and those that take more than half of the instances exclude each other.
 bool units_exceeded(const Problem& p, Cycle ii) {
@@ -148,7 +150,9 @@ bool between_exceeds(const Problem& p, const Forced& forced, const std::vector<W
           uses.push_back({heads[v] + r.offset, length - tails[v] + r.offset + r.length, r.length});
           amounts.push_back(r.amount);
         }
-    for (const BinWeights& weights : weights_in(amounts, p.units[at(f)].capacity)) {
+    std::vector<BinWeights> all = weights_in(amounts, p.units[at(f)].capacity);
+    if (uses.size() > kMostWeighed) all.resize(1);  // (Each has their square.)
+    for (const BinWeights& weights : all) {
       std::vector<Inside> weighed = uses;
       for (std::size_t i = 0; i < uses.size(); ++i) weighed[i].area *= weights.of[i];
       if (window_exceeded(std::move(weighed), weights.most)) return true;

@@ -194,7 +194,7 @@ std::vector<BinWeights> weights_in(const std::vector<Amount>& amounts, Amount bi
     for (const Amount amount : amounts) next.of.push_back(weight(amount));
   };
   add(bin, [](Amount amount) { return Wide{amount}; });
-  if (bin > kSmallBin) return all;
+  if (bin < 2 || bin > kSmallBin) return all;
   for (Amount k = 1; k <= kBinParts; ++k)
     add(Wide{bin} * k, [&](Amount amount) { return in_parts(amount, bin, k); });
   for (Amount k = 1; k <= bin / 2; ++k)

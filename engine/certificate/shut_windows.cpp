@@ -20,6 +20,8 @@ namespace twill {
 namespace {
 
 constexpr int kMostTurns = 100;  // more than the bound's own
+// Of a unit: as many as the bound looks at. (The work is the cube of these, and the square of all.)
+constexpr std::size_t kMostLonely = 500, kMostPieces = 2'000;
 
 // A segment that cannot share its unit: where it can begin, and by when it has to end.
 struct Lonely {
@@ -101,7 +103,8 @@ bool windows_shut(const Problem& problem, const Forced& forced, Cycle ii, std::v
   bool moves = true;
   for (int turn = 0; moves && turn < kMostTurns; ++turn) {
     moves = false;
-    for (const std::vector<Piece>& unit : pieces)
+    for (const std::vector<Piece>& unit : pieces) {
+      if (unit.size() > kMostLonely) continue;
       for (const bool turned : {false, true}) {
         std::vector<Lonely> all;
         for (const auto& [v, offset, cycles] : unit) {
@@ -118,6 +121,7 @@ bool windows_shut(const Problem& problem, const Forced& forced, Cycle ii, std::v
           moves = raises || moves;
         }
       }
+    }
     bool goes_on = moves;
     for (std::size_t pass = 0; goes_on && pass < heads.size(); ++pass) {
       goes_on = false;
@@ -141,6 +145,7 @@ bool windows_shut(const Problem& problem, const Forced& forced, Cycle ii, std::v
           all.push_back({heads[v] + r.offset, length - tails[v] + r.offset + r.length, r.length});
           amounts.push_back(r.amount);
         }
+    if (all.size() > kMostPieces) continue;
     for (const BinWeights& weights : weights_in(amounts, problem.units[at(f)].capacity)) {
       std::vector<Lonely> weighed = all;
       for (std::size_t i = 0; i < all.size(); ++i) weighed[i].cycles *= weights.of[i];

@@ -33,6 +33,9 @@ namespace {
 
 constexpr int kWindowRounds = 30;  // of all units and paths
 constexpr int kPathPasses = 50;
+// Of one unit; the work is their square, and who checks a certificate has their cube.
+constexpr std::size_t kMostAlone = 500;
+constexpr std::size_t kMostDemands = 2'000;
 
 /// A segment that excludes all others of its unit.
 struct Alone {
@@ -130,6 +133,8 @@ class Windows {
       for (const Reservation& r : problem.ops[v].reservations)
         if (r.amount > problem.units[at(r.unit)].capacity / 2)
           alone_[at(r.unit)].push_back({v, r.offset, r.length});
+    for (std::vector<Alone>& unit : alone_)
+      if (unit.size() > kMostAlone) unit.clear();
   }
 
   /// After refute() found no reason.
@@ -214,6 +219,7 @@ class Windows {
               {heads_[v] + r.offset, deadline_ - tails_[v] + r.offset + r.length, r.length});
           amounts.push_back(r.amount);
         }
+    if (demands.size() > kMostDemands) return false;
     std::vector<DualFeasible> all = {{DualFeasible::amount, 1}};
     for (const DualFeasible& more : unit_weights(amounts, capacity)) all.push_back(more);
     return std::any_of(all.begin(), all.end(), [&](const DualFeasible& weights) {

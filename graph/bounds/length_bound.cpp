@@ -75,6 +75,8 @@ std::string arithmetic(const Worst& worst, Amount capacity) {
 void add_weighed_bound(const Unit& unit, const std::vector<Demand>& uses,
                        const std::vector<Amount>& amounts, Cycle above,
                        std::vector<Bound>& bounds) {
+  constexpr std::size_t kMostUses = 2'000;  // (Each weight has their square.)
+  if (uses.size() > kMostUses) return;
   std::vector<Amount> distinct = amounts;
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
