@@ -1,5 +1,6 @@
 #include "graph/ttgir/lower_ttgir.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -121,10 +122,14 @@ void check_operands(const Module& module) {
   }
 }
 
-/// One module of a file, with loops that count as scf.for.
+/// One module of a file. Where it has no scf.for, loops that count are read as such.
 Module read_counted(std::string_view text, const std::string& source, std::optional<int> number) {
   Module module = parse_one_module(text, source, number);
   check_operands(module);
+  // (What is written back is else as it came.)
+  if (std::any_of(module.ops.begin(), module.ops.end(),
+                  [](const Operation& op) { return op.name == "scf.for"; }))
+    return module;
   if (const auto counted = with_counted_loops(module)) return parse_module(*counted, source);
   return module;
 }
