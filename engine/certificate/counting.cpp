@@ -18,6 +18,7 @@
 #include "engine/certificate/shut_windows.hpp"
 #include "engine/certificate/slot_gaps.hpp"
 #include "engine/certificate/slot_line.hpp"
+#include "engine/certificate/window_area.hpp"
 #include "graph/accepted.hpp"
 #include "graph/bounds/automorphism.hpp"
 #include "graph/index.hpp"
@@ -86,27 +87,6 @@ bool lifetimes_exceeded(const Problem& p, const Forced& forced, Cycle ii) {
   Wide all = 0;
   for (const WarpSlot& slot : p.warps) all += slot.registers;
   return exceeds(registers, all);
-}
-
-// Something that lies in [from, to) and asks for `area` of a capacity there.
-struct Inside {
-  Wide from = 0, to = 0, area = 0;
-};
-
-// Is there a window that those inside ask more of than it has?
-bool window_exceeded(std::vector<Inside> all, Wide capacity) {
-  std::sort(all.begin(), all.end(), [](const Inside& a, const Inside& b) { return a.to < b.to; });
-  std::set<Wide> begins;
-  for (const Inside& one : all) begins.insert(one.from);
-  for (const Wide begin : begins) {
-    Wide area = 0;
-    for (const Inside& one : all) {
-      if (one.from < begin) continue;
-      area += one.area;
-      if (area > capacity * (one.to - begin)) return true;
-    }
-  }
-  return false;
 }
 
 // On slot w nobody executes in the cycle in which another op of it is issued that waits, so that

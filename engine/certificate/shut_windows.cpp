@@ -14,6 +14,7 @@
 #include <set>
 
 #include "engine/certificate/packed.hpp"
+#include "engine/certificate/window_area.hpp"
 #include "graph/index.hpp"
 
 namespace twill {
@@ -23,31 +24,27 @@ constexpr int kMostTurns = 100;  // more than the bound's own
 // Of a unit: as many as the bound looks at. (The work is the cube of these, and the square of all.)
 constexpr std::size_t kMostLonely = 500, kMostPieces = 2'000;
 
-// A segment that cannot share its unit: where it can begin, and by when it has to end.
-struct Lonely {
-  Wide first = 0, last = 0, cycles = 0;
-};
-
-// First begins, as they have to be at the least; what it is about stays the same.
-std::vector<Wide> latest_begins(const std::vector<Lonely>& all) {
+// First begins of segments that exclude each other (areas are their lengths), as they have to be at
+// the least.
+std::vector<Wide> latest_begins(const std::vector<Inside>& all) {
   std::vector<Wide> begins;
   std::set<Wide> froms, tos;
-  for (const Lonely& one : all) {
-    begins.push_back(one.first);
-    froms.insert(one.first);
-    tos.insert(one.last);
+  for (const Inside& one : all) {
+    begins.push_back(one.from);
+    froms.insert(one.from);
+    tos.insert(one.to);
   }
   for (const Wide to : tos) {
     Wide behind = 0;  // for the froms so far
     for (auto from = froms.rbegin(); from != froms.rend(); ++from) {
       Wide work = 0;
-      for (const Lonely& one : all)
-        if (one.first >= *from && one.last <= to) work += one.cycles;
+      for (const Inside& one : all)
+        if (one.from >= *from && one.to <= to) work += one.area;
       if (work == 0) continue;
       behind = std::max(behind, *from + work);
       for (std::size_t i = 0; i < all.size(); ++i) {
-        const bool inside = all[i].first >= *from && all[i].last <= to;
-        if (!inside && std::min(*from, all[i].first) + work + all[i].cycles > to)
+        const bool inside = all[i].from >= *from && all[i].to <= to;
+        if (!inside && std::min(*from, all[i].from) + work + all[i].area > to)
           begins[i] = std::max(begins[i], behind);
       }
     }
@@ -56,30 +53,11 @@ std::vector<Wide> latest_begins(const std::vector<Lonely>& all) {
     for (const Wide from : froms) {
       Wide work = 0;
       for (std::size_t j = 0; j < all.size(); ++j)
-        if (j != i && all[j].first >= from &&
-            all[i].first + all[i].cycles > all[j].last - all[j].cycles)
-          work += all[j].cycles;
+        if (j != i && all[j].from >= from && all[i].from + all[i].area > all[j].to - all[j].area)
+          work += all[j].area;
       if (work > 0) begins[i] = std::max(begins[i], from + work);
     }
   return begins;
-}
-
-// Is there a window that is asked for more than it has?
-bool asks_too_much(const std::vector<Lonely>& all, Wide capacity) {
-  std::set<Wide> froms;
-  for (const Lonely& one : all) froms.insert(one.first);
-  std::vector<Lonely> by_end = all;
-  std::sort(by_end.begin(), by_end.end(),
-            [](const Lonely& a, const Lonely& b) { return a.last < b.last; });
-  for (const Wide from : froms) {
-    Wide work = 0;
-    for (const Lonely& one : by_end) {
-      if (one.first < from) continue;
-      work += one.cycles;
-      if (work > capacity * (one.last - from)) return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -106,13 +84,13 @@ bool windows_shut(const Problem& problem, const Forced& forced, Cycle ii, std::v
     for (const std::vector<Piece>& unit : pieces) {
       if (unit.size() > kMostLonely) continue;
       for (const bool turned : {false, true}) {
-        std::vector<Lonely> all;
+        std::vector<Inside> all;
         for (const auto& [v, offset, cycles] : unit) {
           const Wide first = heads[v] + offset, last = length - tails[v] + offset + cycles;
-          all.push_back(turned ? Lonely{length - last, length - first, cycles}
-                               : Lonely{first, last, cycles});
+          all.push_back(turned ? Inside{length - last, length - first, cycles}
+                               : Inside{first, last, cycles});
         }
-        if (asks_too_much(all, 1)) return true;
+        if (window_exceeded(all, 1)) return true;
         const std::vector<Wide> begins = latest_begins(all);
         for (std::size_t i = 0; i < unit.size(); ++i) {
           const auto& [v, offset, cycles] = unit[i];
@@ -137,7 +115,7 @@ bool windows_shut(const Problem& problem, const Forced& forced, Cycle ii, std::v
       if (heads[v] + tails[v] > length) return true;
   }
   for (int f = 0; f < static_cast<int>(problem.units.size()); ++f) {
-    std::vector<Lonely> all;
+    std::vector<Inside> all;
     std::vector<Amount> amounts;
     for (std::size_t v = 0; v < problem.ops.size(); ++v)
       for (const Reservation& r : problem.ops[v].reservations)
@@ -147,9 +125,9 @@ bool windows_shut(const Problem& problem, const Forced& forced, Cycle ii, std::v
         }
     if (all.size() > kMostPieces) continue;
     for (const BinWeights& weights : weights_in(amounts, problem.units[at(f)].capacity)) {
-      std::vector<Lonely> weighed = all;
-      for (std::size_t i = 0; i < all.size(); ++i) weighed[i].cycles *= weights.of[i];
-      if (asks_too_much(weighed, weights.most)) return true;
+      std::vector<Inside> weighed = all;
+      for (std::size_t i = 0; i < all.size(); ++i) weighed[i].area *= weights.of[i];
+      if (window_exceeded(weighed, weights.most)) return true;
     }
   }
   return false;

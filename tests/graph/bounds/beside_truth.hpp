@@ -5,7 +5,11 @@
 
 #include <cstdint>
 
+#include <vector>
+
 #include "engine/certificate/counting.hpp"
+#include "engine/include/twill.hpp"
+#include "graph/bounds/length_bound.hpp"
 #include "graph/problem.hpp"
 #include "tests/support/every_schedule.hpp"
 
@@ -32,5 +36,21 @@ struct BesideTruth {
     return true;
   }
 };
+
+/// Bounds on L at the I of a schedule that a short search finds: it is no shorter, and certificates
+/// count as far. Empty = none is found.
+inline std::vector<Bound> bounds_beside_found(const Problem& problem) {
+  Options some;
+  some.threads = 1;
+  some.conflict_limit = 500;
+  const Solution found = solve(problem, some);
+  if (!found.schedule) return {};
+  const Cycle ii = found.schedule->initiation_interval;
+  std::vector<Bound> bounds = length_bounds(problem, ii);
+  REQUIRE(bounds.front().value <= found.schedule->length);
+  CHECK(length_counted_out(problem, ii, bounds.front().value - 1));
+  CHECK_FALSE(length_counted_out(problem, ii, found.schedule->length));
+  return bounds;
+}
 
 }  // namespace twill::test
