@@ -297,6 +297,36 @@ CASES += [
 ]
 
 
+def fourth(*given, **more):
+    return own(*given, path="fourth.py", **more)
+
+
+# The fourth set, of kinds that the others have none of: own/fourth.py.
+CASES += [
+    fourth("differential_attention", TILE, "n", floats="mix scale", launch=lambda n: (dict(n=64 * n, mix=0.3, scale=0.1), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    fourth("sigmoid_attention", TILE, "n", floats="scale shift", launch=lambda n: (dict(n=64 * n, scale=0.1, shift=-2.0), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    fourth("varlen_attention", dict(H=4, G=2, **TILE), "", kinds=i32("starts_ptr"), tables={"starts_ptr": (0, 100, 310, 700)},
+           launch=lambda n: (dict(scale=0.1), (4, 2, 3)), counts=(1,)),
+    fourth("relative_attention", dict(FAR=64, **TILE), "n", "table_ptr", launch=lambda n: (dict(n=64 * n, scale=0.1), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    fourth("cosine_attention", TILE, "n", "lse_ptr", floats="tau", launch=lambda n: (dict(n=64 * n, tau=2.0), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    fourth("latent_decode", dict(H=64, N=64, D=256, R=64, PAGE=64), "length", "lse_ptr", kinds=i32("pages_ptr"), tables={"pages_ptr": (5, 3, 9, 1, 0, 2, 7, 4)},
+           launch=lambda n: (dict(length=length(n), scale=0.1), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    fourth("indexer", dict(H=8, M=128, N=128, D=64), "n", "w_ptr s_ptr", launch=lambda n: (dict(n=256), (1, 2, 1)), counts=(1,)),
+    fourth("gqa_dkv", dict(G=2, M=64, N=128, D=64), "n", "lse_ptr delta_ptr", launch=lambda n: (dict(n=64 * n, scale=0.1), (1, 1, 1)), counts=(1, 2, 3, 7)),
+    fourth("wkv_heads", dict(D=64), "T", launch=lambda n: (dict(T=n), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    fourth("gru_cells", dict(B=64, D=128), "T", "h_ptr", scale={"u_ptr": 0.1}, launch=lambda n: (dict(T=n), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    fourth("batched_gemm", dict(BM=128, BN=128, BK=64), "K lda ldb ldc sa sb sc", floats="alpha beta",
+           launch=lambda n: (dict(K=64 * n - (16 if n else 0), lda=512, ldb=256, ldc=256, sa=65536, sb=131072, sc=65536, alpha=0.5, beta=0.25), (1, 2, 2)),
+           counts=(0, 1, 2, 3, 7)),
+    fourth("divergence", dict(B=1024), "V", "loss_ptr", floats="beta", negative=("p_ptr", "q_ptr"),
+           launch=lambda n: (dict(V=1024 * n - (24 if n else 0), beta=0.4), (3, 1, 1)), counts=(1, 2, 3)),
+    fourth("distances_l1", dict(M=32, N=32, C=16), "K NY", "d_ptr", launch=lambda n: (dict(K=16 * n, NY=64), (2, 2, 1)), counts=(0, 1, 2, 3, 7)),
+    fourth("fp8_rows_gemm", dict(BM=128, BN=128, BK=64), "K N", "ws_ptr", kinds={"w_ptr": "fp8e4nv"}, launch=lambda n: (dict(K=64 * n, N=256), (1, 2, 1)), counts=(1, 2, 3)),
+    fourth("extend_attention", TILE, "prefix n", kinds=i32("at_ptr"), tables={"at_ptr": tuple(37 * k % 500 for k in range(500))},
+           launch=lambda n: (dict(prefix=length(n), n=200, scale=0.1), (2, 1, 1)), counts=(0, 1, 2, 3)),
+]
+
+
 def find(folder, name):
     """The case of that name: one of these, or one that lies beside a kernel made at random (random_kernel.py)."""
     described = os.path.join(folder, "random", name + ".json")

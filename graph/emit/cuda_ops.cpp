@@ -150,8 +150,8 @@ void CudaSlotPrinter::product(int depth, int op, const Value& value, Iteration i
                      " columns: gpu/hopper/wgmma.cuh has 32, 40, 64, 80, 128 and 256");
   for (const int s : p_.ops[at(op)].writes)
     if (!blackwell() && p_.storages[at(s)].kind == Storage::in_memory)
-      refuse("storage", "the result of the product " + harmless(value.id) +
-                            " is handed to another slot through memory: not emitted yet");
+      refuse(kHandedProduct, "the result of the product " + harmless(value.id) +
+                                 " is handed to another slot through memory: not emitted yet");
   const std::string b = memory_operand(op, value.operands[1], it, false);
   if (b.empty())
     refuse("operand", "the right operand of " + harmless(value.id) + " must lie in shared memory");

@@ -20,6 +20,9 @@ inline constexpr int kLeastResident = 12;
 inline constexpr int kMostOlderCopies = 8;
 /// The rule of a refusal for more than EmitOptions::older_copies.
 inline constexpr const char* kOlderCopies = "older copies";
+/// The rule of a refusal for a product of Hopper, whose result is in its own slot's registers, that
+/// another slot uses.
+inline constexpr const char* kHandedProduct = "handed product";
 
 struct EmitOptions {
   std::string machine;  ///< its name, for the head of the file
@@ -40,6 +43,9 @@ struct EmitOptions {
   bool persistent = false;
   /// Of a result in registers so many of iterations before have names; at most kMostOlderCopies.
   int older_copies = 3;
+  /// May matrices, too, go through shared memory to who stores them behind the loop? (Else there
+  /// are schedules that have them on one slot.)
+  bool tiles_handed = false;
   /// Must the launch fit as Triton lays it out (limits.hpp)? Else the back end checks its own.
   bool as_triton = true;
 };

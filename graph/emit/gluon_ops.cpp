@@ -236,8 +236,8 @@ void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, con
                      std::to_string(warps_) + " warps");
   for (const int s : p_.ops[at(op)].writes)
     if (p_.storages[at(s)].kind == Storage::in_memory)
-      refuse("storage", "the result of the product " + value.id +
-                            " is handed to another slot through memory: not emitted yet");
+      refuse(kHandedProduct, "the result of the product " + value.id +
+                                 " is handed to another slot through memory: not emitted yet");
   std::string a = memory_operand(op, value.operands[0], it), left;
   if (a.empty()) {
     ended_for(depth, op, value.operands[0], it);
@@ -252,7 +252,9 @@ void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, con
   int added = -1;
   if (value.operands.size() == 3) {
     const Source source = values_.resolve(op, value.operands[2]);
-    if (source.kind != Source::registers) refuse("operand", value.id + " adds to no registers");
+    if (source.kind != Source::registers)
+      refuse(source.kind == Source::memory ? kHandedProduct : "operand",
+             value.id + " adds to no registers");
     added = source.op;
     sum = held(source.op, op, it, source.distance);
     if (values_.layout_of(plan_.links.result[at(added)]).depth != layout.depth) {

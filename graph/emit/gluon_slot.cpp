@@ -361,6 +361,8 @@ void SlotPrinter::steady(int in) {
   }
   state_ = moved(begin, code_->depth);  // (it may not have run)
   state_.defined = defined;
+  for (ProductInFlight& flight : state_.flights)
+    if (!defined.contains(flight.left)) flight.left.clear();  // no name that can be kept
   state_.reads = entry.reads;
   // (i is n - depth - 1 at the end of the loop, so i + k is n - 1 - (depth - k).)
 }

@@ -388,7 +388,7 @@ class Planner {
       if (p_.ops[at(op)].slot != slot) plan_.done_needed[at(p_.ops[at(op)].slot)] = true;
       if (plan_.kept_in_memory(op) >= 0) continue;
       const bool matrix = value.shape.size() > 1;
-      if (held < 0 || (matrix && !product_behind()) ||
+      if (held < 0 || (matrix && !options_.tiles_handed && !product_behind()) ||
           (value.shape.empty() && (!options_.as_triton || value.type != "f32")))
         return Refusal{"storage", value.id + " is needed after the loop on another slot"};
       if (!plan_.final_hand_over.contains(v))

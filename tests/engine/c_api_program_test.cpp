@@ -149,8 +149,9 @@ TEST_CASE("what cannot be emitted says why") {
   const std::string rings = twill::read_file(TWILL_TEST_DATA "/lowered/adapters-hopper.ttgir");
   gemm.input = rings.c_str();
   Handles undone;
-  CHECK(twill_workload_emit(&gemm, nullptr, "gluon", -1, &undone.program, &undone.report) ==
-        TWILL_OK);
+  CHECK_MESSAGE(
+      twill_workload_emit(&gemm, nullptr, "gluon", -1, &undone.program, &undone.report) == TWILL_OK,
+      error(undone));
 
   // The kernel file does not say what its ops compute.
   gemm.input = "figure-1";
