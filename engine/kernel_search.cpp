@@ -142,6 +142,7 @@ class KernelSearch {
       }
     } else {
       tell_of_slower();
+      result_.registers_short = std::get<emit::GluonKernel>(emitted_).registers_short;
       result_.text = std::move(std::get<emit::GluonKernel>(emitted_).text);
     }
     return {std::move(result_), leeway_};
@@ -232,7 +233,7 @@ class KernelSearch {
       const EmittedText text = emitted_;
       const MadeProgram made = *result_.result.made;
       try_way(way);
-      put_in_order();
+      if (cost().first <= before.first) put_in_order();
       if (cost() < before) continue;
       emitted_ = text;
       result_.result.made = made;
@@ -242,6 +243,7 @@ class KernelSearch {
   /// The schedule as it is, its statements in an order that needs fewer registers.
   void put_in_order() {
     if (is_refused(emitted_) || cost().second == 0) return;
+    if (!ordered_.insert(std::get<emit::GluonKernel>(emitted_).text).second) return;
     const emit::EmitOptions how =
         emit_options(&result_.result.made->module_meaning->kernel, kernel_, leeway_);
     auto order = ordered_for_registers(*result_.result.made, [&](const program::Program& program) {
@@ -376,6 +378,7 @@ class KernelSearch {
   const ProgramOptions& options_;
   std::stop_token stop_;
   Leeway leeway_;
+  std::set<std::string> ordered_;  ///< texts that put_in_order() has had: ways may give one again
   MadeProgram first_;
   std::string first_refusal_;  ///< why its text is not written; "" = it is
   EmittedText emitted_;

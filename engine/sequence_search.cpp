@@ -119,6 +119,7 @@ class SequenceSearch {
     short_ = refused_for_limits(emitted);
     if (const auto* no = std::get_if<program::Refusal>(&emitted))
       return refused(std::move(all), no->rule, no->text);
+    all.registers_short = std::get<emit::GluonKernel>(emitted).registers_short;
     all.text = std::move(std::get<emit::GluonKernel>(emitted).text);
     return all;
   }

@@ -10,7 +10,7 @@ import sys
 
 os.environ["TRITON_INTERPRET"] = "1"
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "tests", "emit")]
 sys.dont_write_bytecode = True
 
 import inspect  # noqa: E402
@@ -74,13 +74,27 @@ def product(builder, a, b, d, *how):
     return InterpreterBuilder.own_dot(builder, *wide, d, *how)
 
 
+def converted(number, from_type, to_type, rounding):
+    """(Where Triton 3.9.0's own rounds a number of f32 up to the next power of two it loses that.)"""
+    import triton.language as tl
+    if from_type != tl.float32 or to_type not in (tl.float8e4nv, tl.float8e5):
+        return OWN_CONVERSION(number, from_type, to_type, rounding)
+    import stand_in
+    kind = stand_in.Type("float8e4nv" if to_type == tl.float8e4nv else "float8e5")
+    x = np.frombuffer(number.tobytes(), np.float32).reshape(number.shape)
+    return kind.stored(np.clip(x, -448, 448) if to_type == tl.float8e4nv else x)
+
+
 def steps(*bounds):
     return map(Step, range(*bounds))
 
 
 def main(folder, name, given, made):
     import triton
+    from triton.runtime import interpreter
     from triton.runtime.interpreter import InterpretedFunction, InterpreterBuilder
+    global OWN_CONVERSION
+    OWN_CONVERSION, interpreter._convert_float = interpreter._convert_float, converted
     InterpreterBuilder.own_dot, InterpreterBuilder.create_dot = InterpreterBuilder.create_dot, product
     loading.prepare(folder)
     case = cases.find(folder, name)

@@ -136,6 +136,10 @@ const ProgramResult& result_of(const FromWorkload& made) {
   return made.kernel.result;
 }
 
+Amount lacking_of(const FromWorkload& made) {
+  return made.kernel.registers_short;
+}
+
 FromWorkload kernel_of(const MakeFlags& make, const KernelOptions& kernel, std::stop_token stop) {
   FromWorkload one;
   one.make = make;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/cli/make_program.hpp"
+#include "graph/emit/gluon.hpp"
 #include "graph/error.hpp"
 
 namespace twill::cli {
@@ -22,23 +23,60 @@ inline const ProgramResult& result_of(const ProgramResult& made) {
   return made;
 }
 
+/// Registers a thread that slots of what is made lack, by an estimate.
+inline Amount lacking_of(const ProgramResult&) {
+  return 0;
+}
+
+/// So many registers lacking that ptxas is all but sure to spill, or to end products one by one.
+inline constexpr Amount kMuchLacking = 96;
+
 /// Is there no schedule, as is proved, or no text because of what the slots hold? Anything else
 /// that is missing is missing in every way.
 inline bool asks_for_another(const ProgramResult& result) {
-  if (result.missing == Missing::text) return result.rule == "storage" || result.rule == "limits";
+  if (result.missing == Missing::text)
+    return result.rule == "storage" || result.rule == "limits" ||
+           result.rule == emit::kHandedProduct;
   return result.missing == Missing::schedule && result.status == Status::infeasible;
+}
+
+/// `first`, or the first of other_ways() that lacks less than half as many registers, of no larger
+/// I.
+template <class Made>
+Made roomier(const MakeFlags& flags, const std::function<Made(const MakeFlags&)>& make,
+             Made first) {
+  const auto interval = [](const Made& made) {
+    return result_of(made).made->program.initiation_interval;
+  };
+  for (const auto& [name, other] : other_ways(flags)) {
+    try {
+      Made made = make(other);
+      if (result_of(made).missing != Missing::nothing || interval(made) > interval(first) ||
+          2 * lacking_of(made) > lacking_of(first))
+        continue;
+      if (!flags.quiet)
+        std::cerr << "slots lack registers as it is, about " << lacking_of(first)
+                  << " a thread: made with " << name << "\n";
+      return made;
+    } catch (const InputError&) {  // not for this loop
+    }
+  }
+  return first;
 }
 
 /// What `make` makes of the flags; where that asks_for_another(), or no layout holds the loop, what
 /// it makes of the first of other_ways() where nothing is missing, else of the first with a
 /// schedule, if there was none before. Standard error says which. Is there none, the first answer
-/// stands. Throws what `make` throws of the flags as they are.
+/// stands. Where kMuchLacking registers are lacking, the first way of no larger I that lacks less
+/// than half as many is taken. Throws what `make` throws of the flags as they are.
 template <class Made>
 Made with_schedule(const MakeFlags& flags, const std::function<Made(const MakeFlags&)>& make) {
   std::optional<Made> first;
   std::exception_ptr refused;
   try {
     first = make(flags);
+    if (result_of(*first).missing == Missing::nothing && lacking_of(*first) >= kMuchLacking)
+      return roomier(flags, make, std::move(*first));
     if (!asks_for_another(result_of(*first))) return std::move(*first);
   } catch (const InputError& error) {
     if (error.place() != "/layouts") throw;

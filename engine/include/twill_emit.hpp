@@ -137,6 +137,8 @@ struct EmittedKernel {
   std::string text;                ///< "" = `result.missing` says what there is not
   ProgramResult result;            ///< its program is the one of the text, or the first one refused
   std::vector<MadeProgram> loops;  ///< of a sequence: the programs of all, `result` has the last
+  /// Registers a thread that its slots lack on Hopper, by an estimate: 0 = no spills are expected.
+  Amount registers_short = 0;
 };
 
 /// The best program of the source as text. Where that program cannot be emitted for lack of shared

@@ -164,8 +164,8 @@ void SlotPrinter::product(int depth, int op, const Value& of_steps, Iteration it
     // PTX ISA, wgmma.mma_async and tcgen05.mma: of 8 and of 32 bits both operands lie along K.
     if (!is_narrow(type) && !wide) continue;
     const Source source = values_.resolve(op, one);
+    const bool left = hopper() && k == 0 && source.kind == Source::registers && !source.transposed;
     if (wide) {
-      const bool left = k == 0 && source.kind == Source::registers && !source.transposed;
       if (!left &&
           (source.kind != Source::memory ||
            (plan_.columns_first(plan_.value_of(source.storage)) != source.transposed) != (k == 1)))
@@ -173,6 +173,7 @@ void SlotPrinter::product(int depth, int op, const Value& of_steps, Iteration it
                "operands of 32 bits of the product " + value.id + " must lie along what is summed");
       continue;
     }
+    if (left) continue;
     const bool turned = source.kind == Source::memory &&
                         plan_.columns_first(m_.values[at(one.value)]) != source.transposed;
     const bool along =
@@ -212,6 +213,10 @@ void SlotPrinter::product(int depth, int op, const Value& of_steps, Iteration it
     tcgen05(depth, op, value, it, b);
 }
 
+std::string SlotPrinter::in_a_register(const std::string& type) {
+  return is_narrow(type) ? "4" : type == "f32" ? "1" : "2";
+}
+
 /// The registers that a product in flight reads get another name, before its op's next one has the
 /// old one.
 void SlotPrinter::keep_left(int depth, int op, const std::string& left) {
@@ -226,6 +231,15 @@ void SlotPrinter::keep_left(int depth, int op, const std::string& left) {
       flight.left = before;
       state_.defined.insert(before);
     }
+}
+
+/// A wait cannot name registers of 8-bit numbers (Triton 3.9 does not compile it), so the product
+/// that reads them ends before they are made anew.
+void SlotPrinter::end_before(int depth, int op) {
+  std::optional<int> last;
+  for (const ProductInFlight& flight : state_.flights)
+    if (flight.op == op) last = flight.iteration;
+  if (last) wait_flight(depth, op, *last, "  # its left factor is made anew");
 }
 
 void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, const std::string& b) {
@@ -243,10 +257,14 @@ void SlotPrinter::wgmma(int depth, int op, const Value& value, Iteration it, con
     ended_for(depth, op, value.operands[0], it);
     const Expression from = operand(op, value.operands[0], it);
     left = variable(op) + "_left";
-    keep_left(depth, op, left);
+    if (is_narrow(from.type))
+      end_before(depth, op);
+    else
+      keep_left(depth, op, left);
     line(depth, left + " = gl.convert_layout(" + from.text + ", gl.DotOperandLayout(0, " +
-                    values_.text_of(layout) + (from.type == "f32" ? ", 1))" : ", 2))"));
+                    values_.text_of(layout) + ", " + in_a_register(from.type) + "))");
     a = left;
+    if (is_narrow(from.type)) left.clear();
   }
   std::string sum, use_acc;
   int added = -1;

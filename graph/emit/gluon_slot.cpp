@@ -390,8 +390,8 @@ std::string SlotPrinter::no_left(int op) const {
   if (left.transposed) std::swap(shape[0], shape[1]);
   return "gl.full([" + std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + "], 0.0, " +
          gluon_type(tile.type) + ", gl.DotOperandLayout(0, " +
-         values_.text_of(values_.layout_of(plan_.links.result[at(op)])) +
-         (tile.type == "f32" ? ", 1))" : ", 2))");
+         values_.text_of(values_.layout_of(plan_.links.result[at(op)])) + ", " +
+         in_a_register(tile.type) + "))";
 }
 
 void SlotPrinter::print(int depth, const Step& step) {

@@ -281,7 +281,10 @@ class SlotPrinter {
   bool read_as_factor(int op, const Value& tile) const;
   static bool read_first(const std::string& lines, const std::string& name);
   std::string no_left(int op) const;
+  /// Numbers of the type in one register, as a factor of a product has them: "2".
+  static std::string in_a_register(const std::string& type);
   void keep_left(int depth, int op, const std::string& left);
+  void end_before(int depth, int op);
   void tcgen05(int depth, int op, const Value& value, Iteration it, const std::string& b);
   /// Its size as a comment: M x N x K.
   std::string size_of(const Value& value) const;

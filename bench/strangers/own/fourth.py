@@ -308,7 +308,7 @@ def fp8_rows_gemm(x_ptr, w_ptr, ws_ptr, y_ptr, K, N, BM: tl.constexpr, BN: tl.co
     acc = tl.zeros([BM, BN], tl.float32)
     for i in range(0, K, BK):
         x = tl.load(x_ptr + rm[:, None] * K + (i + rk)[None, :]).to(tl.float32)
-        w = tl.load(w_ptr + (i + rk)[:, None] * N + rn[None, :])
+        w = tl.load(w_ptr + rn[None, :] * K + (i + rk)[:, None])
         top = tl.max(tl.abs(x), 1) + 1e-6
         q = (x * (448.0 / top)[:, None]).to(tl.float8e4nv)
         acc += tl.dot(q, w) * (top / 448.0)[:, None]
