@@ -14,7 +14,7 @@ import numpy as np
 CASES = [f"attention-{name}-{machine}" for name in ("differential", "cosine", "latent") for machine in ("hopper", "blackwell")]
 # Scores, weights and results of 128 rows are 192 registers of a warpgroup; with vectors and one tile that is moved ptxas ends each product alone.
 pointers.SERIALISED.add("attention-differential-hopper")
-# On Blackwell in what runs once: prologues of few iterations, and what follows the loop.
+# (Of attention-cosine-blackwell in prologues of few iterations.)
 pointers.SPILLS.update({"attention-differential-hopper": 144, "attention-differential-blackwell": 8, "attention-cosine-blackwell": 312, "attention-latent-blackwell": 36})
 # Places of rows are loaded one by one.
 pointers.NARROW.update({"attention-latent-hopper": 4, "attention-latent-blackwell": 4})
