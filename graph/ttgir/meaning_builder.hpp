@@ -171,6 +171,13 @@ class MeaningBuilder {
   Seen place_number(int user, int value, const meaning::Index& index, Where where, int distance);
   static void set_ranges(meaning::Meaning& meaning);
 
+  // meaning_unsigned.cpp
+  bool without_sign(int op, meaning::Value& value, Where where, int copy, int dimension);
+  meaning::Operand in_signed_order(int op, const meaning::Value& value, Where where,
+                                   const meaning::Operand& of);
+  void reduce_without_sign(int op, int tile, meaning::Value& value, Where where, int copy,
+                           int dimension);
+
   // meaning_branches.cpp
   void branch(int op, const std::string& id, meaning::Value& value);
   void storing_branch(int op, const std::string& id, meaning::Value& value);
