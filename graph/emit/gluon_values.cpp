@@ -357,6 +357,10 @@ std::string ValuePrinter::filled(int value, double x) const {
   const Value& one = plan_.meaning->values[at(value)];
   const std::string type = gluon_type(one.type);
   if (one.shape.empty()) {
+    Operand whole;
+    whole.number = x;
+    if (const auto text = whole_text(whole); text && one.type == "i32")
+      return "gl.to_tensor(" + *text + ")";
     if (one.type != "f32") throw Refusal{"type", one.id + " is a number of type " + one.type};
     return "gl.to_tensor(" + number_text(x) + ")";
   }

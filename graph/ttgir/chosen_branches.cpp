@@ -82,7 +82,23 @@ class BranchChooser {
     const Operation& op = m_.op(index);
     if (op.results.size() != 1) return !op.results.empty();
     const int around = m_.parent(index);
-    return around == kNone || !is_loop(m_.op(around)) || has_loop_[at(around)];
+    return around == kNone || !is_loop(m_.op(around)) || has_loop_[at(around)] ||
+           spreads_numbers(op);
+  }
+
+  /// Does it make a tile of real numbers that its sides make? (These would be no steps of its op.)
+  bool spreads_numbers(const Operation& op) const {
+    return std::any_of(op.regions.begin(), op.regions.end(), [&](int region) {
+      const Block* const block = only_block_of(region);
+      return block != nullptr && std::any_of(block->ops.begin(), block->ops.end(), [&](int inner) {
+               const Operation& one = m_.op(inner);
+               if (one.name != "tt.splat" || one.operands.size() != 1) return false;
+               const Type* const type = m_.type_of(one.operands[0]);
+               const int made = m_.value(one.operands[0]).op;
+               return type != nullptr && type->element.starts_with('f') && made != kNone &&
+                      m_.op(made).block == one.block && m_.op(made).name != "arith.constant";
+             });
+    });
   }
 
   bool computes_alone(int index) const {

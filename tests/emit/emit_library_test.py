@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "numbers-before", "both-chosen", "without-sign") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "numbers-before", "both-chosen", "without-sign", "words-carried") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
@@ -727,6 +727,32 @@ class BothChosen:
         yield off(self.last, np.array([scale]))
 
 
+class WordsCarried:
+    """words_carried(x, i, y, state, count, steps): words of all 32 bits, and small ones."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.i = around.floats(random, n, 512), random.integers(-20, 21, n).astype(np.int32)
+        self.y, self.state, self.count = np.full((n, 512), np.nan, np.float32), np.full(1, -7, np.int32), np.full(2, -7, np.int32)
+
+    def arguments(self):
+        return [self.x, self.i, self.y, self.state, self.count, self.steps]
+
+    def errors(self):
+        state, count, total, acc, want = 12345, 0, 7, np.zeros(512), []
+        for t in range(self.steps):
+            i = int(self.i[t])
+            state = (state * 1664525 + i ^ 1013904223) % 2**32
+            count += i & 7 if i > 0 else 0
+            total += int((self.x[t] > 0.25).sum())
+            if t % 2 == 0:
+                acc = acc * 2.0 ** -abs(i * 0.125) + self.x[t]
+            want.append(acc)
+        yield same(self.state, np.array([state], np.uint32).view(np.int32))
+        yield same(self.count, [count, total])
+        yield off(self.y, np.array(want).reshape(self.steps, 512))
+
+
 class WithoutSign:
     """without_sign(x, y, z, v, most, least, place, steps): words of all 32 bits, some of them next to each other."""
 
@@ -787,7 +813,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
-                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign})
+                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried})
 
 
 def main():

@@ -575,6 +575,29 @@ def without_sign(x_ptr, y_ptr, z_ptr, v_ptr, most_ptr, least_ptr, place_ptr, ste
         tl.store(place_ptr + t * M + rows, tl.argmin(signed, 1))
 
 
+@triton.jit
+def words_carried(x_ptr, i_ptr, y_ptr, state_ptr, count_ptr, steps, D: tl.constexpr):
+    """Integers that the loop carries and that are stored behind it: a random number's state, one that a branch counts, one of a sum; and numbers made
+    in a branch that its tile is multiplied with."""
+    d = tl.arange(0, D)
+    acc = tl.zeros([D], tl.float32)
+    state, count, total = 12345, 0, 7
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D + d)
+        i = tl.load(i_ptr + t)
+        state = (state * 1664525 + i) ^ 1013904223
+        if i > 0:
+            count = count + (i & 7)
+        total = total + tl.sum((x > 0.25).to(tl.int32), 0)
+        factor = i.to(tl.float32) * 0.125
+        if t % 2 == 0:
+            acc = acc * tl.exp2(-tl.abs(factor)) + x
+        tl.store(y_ptr + t * D + d, acc)
+    tl.store(state_ptr, state)
+    tl.store(count_ptr, count)
+    tl.store(count_ptr + 1, total)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -613,6 +636,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (blocks_measured, "x_ptr=*fp16:16, w_ptr=*fp16:16, v_ptr=*fp32:16, y_ptr=*fp16:16, most_ptr=*fp32:16, blocks=i32, K=i32:16", dict(M=128, N=64, D=512)),
     (rows_in_turn, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, blocks=i32, columns=i32:16", dict(M=16, N=64)),
     (both_chosen, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, w_ptr=*fp32:16, last_ptr=*fp32:16, steps=i32, limit=i32", dict(M=64, N=64)),
+    (words_carried, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*fp32:16, state_ptr=*i32:16, count_ptr=*i32:16, steps=i32", dict(D=512)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),

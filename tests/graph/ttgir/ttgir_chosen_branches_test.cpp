@@ -99,7 +99,7 @@ TEST_CASE("branches in branches, more than are gone into") {
 TEST_CASE("a module whose branches are choices stores what it did, at the lines where it did") {
   for (const char* const name : {"both-chosen-hopper", "both-chosen-blackwell"}) {
     CAPTURE(name);
-    const std::string text = test::module_text(name);
+    const std::string text = read_file(std::string(TWILL_TEST_DATA) + "/ttgir/" + name + ".ttgir");
     const ttgir::Module before = ttgir::parse_module(text, name);
     ttgir::LoopOptions options;
     options.undo_rings = true;
