@@ -275,7 +275,8 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
     return;
   }
   if (value.shape.empty()) {
-    write_number(1, value, result.text, "");
+    write_number(1, value, result.text, "",
+                 value.operands.size() == 2 ? flag_of_number(value, in[1]) : "");
     return;
   }
   const std::string& tensor = plan_.tensor_name[at(value.tensor)];

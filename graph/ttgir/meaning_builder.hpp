@@ -221,6 +221,7 @@ class MeaningBuilder {
   void repeat_after(meaning::Value& store);
   void store_number(int op);
   void stores_of_numbers();
+  void flagged_number(int op, meaning::Value& value, Where where);
   int number_stored(const Operation& op) const;
   int maker_of(int value) const;
   int op_that_computes() const;
@@ -329,6 +330,7 @@ class MeaningBuilder {
   std::map<int, int> through_;
   std::vector<int> sequence_;  ///< of the function's loops that have schedules, this one among them
   int own_readings_ = 0, *readings_ = &own_readings_;  ///< of earlier loops, by all builders
+  std::string not_read_;  ///< why what was tried last is not read
   int steps_ = 0;
   bool zero_at_entry_ = false;  ///< what a product adds to in the first iteration is 0
 };
