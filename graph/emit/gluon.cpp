@@ -356,7 +356,7 @@ class LoopPrinter {
         if (handed != nullptr)
           carried_in(values, value, to, *handed, plan_.on_tmem(storage));
         else
-          line(1, to + ".store(" + values.filled(value, first->what.number) + ")");
+          line(1, to + ".store(" + values.filled_first(value, first->what, false) + ")");
       }
       if (!plan_.on_tmem(storage) && m_.values[at(value)].shape.size() == 2)
         line(1, "fence_async_shared()  # ordinary writes, perhaps read by the asynchronous proxy");

@@ -69,7 +69,8 @@ void SlotPrinter::end_of_tile() {
     for (const int s : plan_.restored) {
       const int value = plan_.links.result[at(writer(s))];
       const meaning::Initial* first = m_.initial_of(value);
-      if (first == nullptr || first->what.value >= 0)
+      if (first == nullptr || first->what.value >= 0 ||
+          (plan_.user != nullptr && !first->what.constant.empty()))
         refuse("operand", m_.values[at(value)].id + " has no number as initial value");
       use("n");
       const Value& tile = m_.values[at(value)];

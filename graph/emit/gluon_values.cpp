@@ -371,6 +371,17 @@ std::string ValuePrinter::filled(int value, double x) const {
                   layout_of(value));
 }
 
+std::string ValuePrinter::filled_first(int value, const Operand& what, bool of_launch) const {
+  if (what.constant.empty() || plan_.user == nullptr) return filled(value, what.number);
+  const Value& one = plan_.meaning->values[at(value)];
+  const std::string type = gluon_type(one.type);
+  if (!of_launch || type.empty())
+    throw Refusal{"operand", one.id + " begins with a number of the launch"};
+  const std::string text = number(what).text;
+  if (one.shape.empty()) return "gl.to_tensor(" + text + ").to(" + type + ")";
+  return repeated(text, one, layout_of(value));
+}
+
 std::string ValuePrinter::repeated(const std::string& number, const Value& of,
                                    const Layout& layout) const {
   std::string shape;

@@ -167,6 +167,14 @@ class BranchChooser {
   // ---- The text.
 
   void read_tokens() {
+    numbers_.resize(m_.values.size());
+    for (const Operation& op : m_.ops)
+      for (std::size_t k = 1; k < op.results.size(); ++k) {
+        const int before = op.results[k - 1], now = op.results[k];
+        if (m_.value(before).name != m_.value(now).name) continue;
+        numbers_[at(now)] = {numbers_[at(before)].first + 1, true};
+        numbers_[at(before)].second = true;
+      }
     Lexer lexer(*m_.text, m_.source);
     while (lexer.peek().kind != Tok::end) tokens_.push_back(lexer.take());
   }
@@ -255,16 +263,8 @@ class BranchChooser {
   /// A value as it is named at an offset.
   std::string named(int value, std::size_t offset) const {
     const Value& v = m_.value(value);
-    int number = 0, same = 1;
-    if (v.op != kNone) {
-      const auto& all = m_.op(v.op).results;
-      const auto first = std::find_if(all.begin(), all.end(),
-                                      [&](int other) { return m_.value(other).name == v.name; });
-      number = v.index - m_.value(*first).index;
-      same = static_cast<int>(std::count_if(
-          all.begin(), all.end(), [&](int other) { return m_.value(other).name == v.name; }));
-    }
-    const std::string tail = same > 1 ? "#" + std::to_string(number) : "";
+    const auto [number, several] = numbers_[at(value)];
+    const std::string tail = several ? "#" + std::to_string(number) : "";
     const auto other = name_at(v.name, number, offset);
     if (!other) return "%" + std::string(v.name) + tail;
     return "%" + *other + (other->starts_with("chosen.") ? "" : tail);
@@ -360,6 +360,8 @@ class BranchChooser {
   const int round_;
   std::vector<bool> has_loop_;  ///< by op: is there a loop in it?
   std::vector<Token> tokens_;
+  /// By value: which it is of those that share its name, and whether there are others.
+  std::vector<std::pair<int, bool>> numbers_;
   std::map<std::string_view, std::vector<Renamed>> renamed_;
   std::map<int, Parts> parts_;
   std::vector<TextEdit> edits_;

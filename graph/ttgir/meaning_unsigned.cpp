@@ -49,7 +49,9 @@ bool MeaningBuilder::without_sign(int index, meaning::Value& value, Where where,
   if ((!compares && !larger && !smaller && !divides && !rests) || op.operands.size() != 2 ||
       op.results.size() != 1)
     return false;
-  const std::string& element = type(op.operands[0]).element;
+  const Type* const from = m_.type_of(op.operands[0]);
+  if (from == nullptr || from->is_pointer()) return false;
+  const std::string& element = from->element;
   const bool narrow = element == "i8";
   if (element != "i32" && !(narrow && compares))
     refuse(index, "without a sign it works on another type than i32");
