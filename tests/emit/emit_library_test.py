@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "numbers-before", "both-chosen", "without-sign", "words-carried") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
@@ -753,6 +753,28 @@ class WordsCarried:
         yield off(self.y, np.array(want).reshape(self.steps, 512))
 
 
+class BegunWith:
+    """begun_with(x, y, state, scale, steps, seed, first): seed 77, first 2.75. (The text began with the numbers that stand for arguments, 0 and 1/8,
+    until 2026-11-30.)"""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.y = around.floats(random, n, 512), np.full((n, 512), np.nan, np.float32)
+        self.state, self.scale = np.full(1, -7, np.int32), np.full(1, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.state, self.scale, self.steps, 77, 2.75]
+
+    def errors(self):
+        acc, state, scale, want = np.full(512, 2.75), 77 * 3 + 1, 2.75, []
+        for t in range(self.steps):
+            acc, state, scale = acc * 0.5 + self.x[t], (state * 1664525 + 1013904223) % 2**32, scale * 0.5 + 0.25
+            want.append(acc)
+        yield off(self.y, np.array(want).reshape(self.steps, 512))
+        yield same(self.state, np.array([state], np.uint32).view(np.int32))
+        yield off(self.scale, np.array([scale]))
+
+
 class WithoutSign:
     """without_sign(x, y, z, v, most, least, place, steps): words of all 32 bits, some of them next to each other."""
 
@@ -813,7 +835,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
-                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried})
+                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith})
 
 
 def main():

@@ -598,6 +598,21 @@ def words_carried(x_ptr, i_ptr, y_ptr, state_ptr, count_ptr, steps, D: tl.conste
     tl.store(count_ptr + 1, total)
 
 
+@triton.jit
+def begun_with(x_ptr, y_ptr, state_ptr, scale_ptr, steps, seed, first, D: tl.constexpr):
+    """What the loop carries begins with arguments: a vector, a number, an integer."""
+    d = tl.arange(0, D)
+    acc = tl.full([D], first, tl.float32)
+    state, scale = seed * 3 + 1, first
+    for t in range(0, steps):
+        acc = acc * 0.5 + tl.load(x_ptr + t * D + d)
+        state = state * 1664525 + 1013904223
+        scale = scale * 0.5 + 0.25
+        tl.store(y_ptr + t * D + d, acc)
+    tl.store(state_ptr, state)
+    tl.store(scale_ptr, scale)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -637,6 +652,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (rows_in_turn, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, blocks=i32, columns=i32:16", dict(M=16, N=64)),
     (both_chosen, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, w_ptr=*fp32:16, last_ptr=*fp32:16, steps=i32, limit=i32", dict(M=64, N=64)),
     (words_carried, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*fp32:16, state_ptr=*i32:16, count_ptr=*i32:16, steps=i32", dict(D=512)),
+    (begun_with, "x_ptr=*fp32:16, y_ptr=*fp32:16, state_ptr=*i32:16, scale_ptr=*fp32:16, steps=i32, seed=i32, first=fp32", dict(D=512)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
