@@ -111,12 +111,12 @@ InputError with_names(const InputError& error, const LoweredModule& lowered) {
 /// need not ask.
 void check_operands(const Module& module) {
   static const std::unordered_map<std::string_view, std::size_t> kCounts = {
-      {"tt.addptr", 2},       {"arith.addi", 2},  {"arith.subi", 2},  {"arith.muli", 2},
-      {"arith.divsi", 2},     {"arith.remsi", 2}, {"arith.minsi", 2}, {"arith.maxsi", 2},
-      {"arith.andi", 2},      {"arith.ori", 2},   {"arith.xori", 2},  {"arith.shli", 2},
-      {"arith.shrsi", 2},     {"arith.shrui", 2}, {"arith.cmpi", 2},  {"arith.cmpf", 2},
-      {"arith.select", 3},    {"arith.extsi", 1}, {"arith.extui", 1}, {"arith.trunci", 1},
-      {"arith.index_cast", 1}};
+      {"tt.addptr", 2},        {"arith.addi", 2},  {"arith.subi", 2},        {"arith.muli", 2},
+      {"arith.divsi", 2},      {"arith.remsi", 2}, {"arith.minsi", 2},       {"arith.maxsi", 2},
+      {"arith.andi", 2},       {"arith.ori", 2},   {"arith.xori", 2},        {"arith.shli", 2},
+      {"arith.shrsi", 2},      {"arith.shrui", 2}, {"arith.cmpi", 2},        {"arith.cmpf", 2},
+      {"arith.select", 3},     {"arith.extsi", 1}, {"arith.extui", 1},       {"arith.trunci", 1},
+      {"arith.index_cast", 1}, {"tt.splat", 1},    {"ttg.convert_layout", 1}};
   for (const Operation& op : module.ops) {
     const auto count = kCounts.find(op.name);
     if (count != kCounts.end() && (op.operands.size() != count->second || op.results.size() != 1))
