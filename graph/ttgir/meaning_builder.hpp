@@ -330,7 +330,7 @@ class MeaningBuilder {
   std::map<int, int> through_;
   std::vector<int> sequence_;  ///< of the function's loops that have schedules, this one among them
   int own_readings_ = 0, *readings_ = &own_readings_;  ///< of earlier loops, by all builders
-  std::string not_read_;  ///< why what was tried last is not read
+  std::string not_read_;                               ///< why what was tried last is not read
   int steps_ = 0;
   bool zero_at_entry_ = false;  ///< what a product adds to in the first iteration is 0
 };
