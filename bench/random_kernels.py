@@ -5,7 +5,8 @@
 
 Seeds FROM, FROM + 1, ...: each kernel is compiled for cuda:90 and cuda:100 up to where Triton would set stages, its program is run beside the
 module, and its kernel is written and executed on the CPU beside Triton's interpreter of the Python, as bench/stranger_kernels.py does. Exit
-code 1 where something is wrong, 77 without Triton. With --forms the kernels are those of strangers/random_forms.py. With --finished Triton pipelines the module first, as in its cache; with
+code 1 where something is wrong, 77 without Triton. With --forms the kernels are those of strangers/random_forms.py, with --users those of
+strangers/random_users.py. With --finished Triton pipelines the module first, as in its cache; with
 --compile it compiles what is written, and what --to ttgir-ws writes, and says whether that is the same machine code. FOLDER keeps what is wrong,
 or with --keep-all everything."""
 import argparse
@@ -24,12 +25,14 @@ import stranger_kernels  # noqa: E402
 COUNTS = (0, 1, 2, 5)
 
 
-def made(seed, folder, wide=False):
+def made(seed, folder, forms=""):
     """The case of a seed, its text and description in the folder."""
     import cases
     import random_forms
     import random_kernel
-    kernel, name = (random_forms.Wide if wide else random_kernel.Kernel)(seed), f"{'wide' if wide else 'random'}-{seed}"
+    import random_users
+    kind, name = {"": (random_kernel.Kernel, "random"), "forms": (random_forms.Wide, "wide"), "users": (random_users.Users, "users")}[forms]
+    kernel, name = kind(seed), f"{name}-{seed}"
     described = kernel.case(name)
     os.makedirs(os.path.join(folder, "random"), exist_ok=True)
     with open(os.path.join(folder, "random", name + ".py"), "w", encoding="utf-8") as file:
@@ -88,6 +91,7 @@ def main():
     asked.add_argument("--keep", help="folder for the kernels that are wrong")
     asked.add_argument("--keep-all", action="store_true", help="and for all others")
     asked.add_argument("--forms", action="store_true", help="with the forms of strangers/random_forms.py")
+    asked.add_argument("--users", action="store_true", help="with those and the forms of strangers/random_users.py")
     asked.add_argument("--finished", action="store_true", help="modules behind all of Triton's TTGIR passes")
     asked.add_argument("--compile", action="store_true", help="what is written, to machine code")
     given = asked.parse_args()
@@ -101,7 +105,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         loading.prepare(folder)
         for seed in range(given.first, given.first + given.number):
-            case, modules = made(seed, folder, given.forms), os.path.join(folder, "modules")
+            case, modules = made(seed, folder, "users" if given.users else "forms" if given.forms else ""), os.path.join(folder, "modules")
             shutil.rmtree(modules, ignore_errors=True)
             os.makedirs(modules)
             bad = False

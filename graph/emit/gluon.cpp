@@ -1,6 +1,8 @@
 #include "graph/emit/gluon.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
 #include "graph/emit/gluon_file.hpp"
 #include "graph/emit/gluon_host.hpp"
@@ -297,10 +299,14 @@ class LoopPrinter {
                     std::to_string(value.shape[1]) + ")");
         continue;
       }
+      // (Triton's slices are as wide as powers of two; a ring of three copies is in one of four.)
+      const auto wide = static_cast<Amount>(
+          std::bit_ceil(static_cast<std::uint64_t>(storage.size * storage.depth)));
+      if (storage.base + wide > columns)
+        throw Refusal{"storage", storage.name + " has no slice of tensor memory around its copies"};
       needs_.tmem_parts = true;
       line(1, plan_.buffer[at(s)] + " = tensor_memory.slice(" + std::to_string(storage.base) +
-                  ", " + std::to_string(storage.size * storage.depth) + ").reinterpret(" +
-                  gluon_type(value.type) + ", [" +
+                  ", " + std::to_string(wide) + ").reinterpret(" + gluon_type(value.type) + ", [" +
                   (storage.depth > 1 ? std::to_string(storage.depth) + ", " : "") + rows + "], " +
                   layout(value.shape[0], value.shape[1]) + ")");
     }
@@ -350,7 +356,7 @@ class LoopPrinter {
         if (handed != nullptr)
           carried_in(values, value, to, *handed, plan_.on_tmem(storage));
         else
-          line(1, to + ".store(" + values.filled(value, first->what.number) + ")");
+          line(1, to + ".store(" + values.filled_first(value, first->what, false) + ")");
       }
       if (!plan_.on_tmem(storage) && m_.values[at(value)].shape.size() == 2)
         line(1, "fence_async_shared()  # ordinary writes, perhaps read by the asynchronous proxy");

@@ -105,7 +105,7 @@ void SlotPrinter::repeat() {
     if (first == nullptr) continue;
     carried.push_back(v);
     if (first->what.value < 0) {
-      line(1, plan_.variable[at(v)] + " = " + values_.filled(v, first->what.number));
+      line(1, plan_.variable[at(v)] + " = " + values_.filled_first(v, first->what, false));
       continue;
     }
     const Expression from = early(first->what.value);

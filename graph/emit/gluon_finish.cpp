@@ -69,7 +69,8 @@ void SlotPrinter::end_of_tile() {
     for (const int s : plan_.restored) {
       const int value = plan_.links.result[at(writer(s))];
       const meaning::Initial* first = m_.initial_of(value);
-      if (first == nullptr || first->what.value >= 0)
+      if (first == nullptr || first->what.value >= 0 ||
+          (plan_.user != nullptr && !first->what.constant.empty()))
         refuse("operand", m_.values[at(value)].id + " has no number as initial value");
       use("n");
       const Value& tile = m_.values[at(value)];
@@ -275,7 +276,8 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
     return;
   }
   if (value.shape.empty()) {
-    write_number(1, value, result.text, "");
+    write_number(1, value, result.text, "",
+                 value.operands.size() == 2 ? flag_of_number(value, in[1]) : "");
     return;
   }
   const std::string& tensor = plan_.tensor_name[at(value.tensor)];

@@ -17,7 +17,8 @@ constexpr const char* kTo8Bits = ".to(gl.int8)";
 
 std::optional<std::string> whole_text(const meaning::Operand& one) {
   if (!one.constant.empty() || one.number != std::nearbyint(one.number) ||
-      std::abs(one.number) > std::numeric_limits<std::int32_t>::max())
+      one.number < std::numeric_limits<std::int32_t>::min() ||
+      one.number > std::numeric_limits<std::int32_t>::max())
     return std::nullopt;
   return std::to_string(static_cast<std::int64_t>(one.number));
 }

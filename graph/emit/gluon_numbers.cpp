@@ -11,14 +11,22 @@ void SlotPrinter::store_number(int depth, int op, int v, Iteration it) {
   const std::string iteration = iteration_text(it);
   const Expression number =
       values_.evaluate(v, {operand(op, value.operands[0], it)}, {}, iteration);
-  write_number(depth, value, number.text, iteration);
+  const std::string flag =
+      value.operands.size() == 2 ? flag_of_number(value, operand(op, value.operands[1], it)) : "";
+  write_number(depth, value, number.text, iteration, flag);
+}
+
+std::string SlotPrinter::flag_of_number(const Value& value, const Expression& flag) const {
+  if (flag.type != "i32" || flag.layout.kind != Layout::none)
+    refuse("op", value.id + " is stored under a flag of type " + flag.type);
+  return "(" + flag.text + " > 0)";
 }
 
 void SlotPrinter::write_number(int depth, const Value& value, const std::string& number,
-                               const std::string& iteration) {
+                               const std::string& iteration, const std::string& flag) {
   const std::string factor =
       iteration.find(' ') == std::string::npos ? iteration : "(" + iteration + ")";
-  const std::string mask = element_mask(plan_, value, {"", "", iteration});
+  const std::string mask = flag.empty() ? element_mask(plan_, value, {"", "", iteration}) : flag;
   use_arguments(mask);
   line(depth, std::string(plan_.adds(value.tensor) ? "gl.atomic_add(" : "gl.store(") +
                   pointer_of(value, factor) + ", " + number +

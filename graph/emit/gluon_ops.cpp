@@ -485,7 +485,7 @@ void SlotPrinter::compute(int depth, int op, Iteration it) {
   std::erase_if(stores, [&](int v) {
     constexpr int kMostSteps = 200;
     bool before = false, now = false;
-    std::vector<Operand> open = {m_.values[at(v)].operands[0]};
+    std::vector<Operand> open = m_.values[at(v)].operands;  // (a flag, too)
     for (int steps = 0; !open.empty(); ++steps) {
       const Operand one = open.back();
       open.pop_back();

@@ -43,9 +43,13 @@ Expression ValuePrinter::row_place(const meaning::Value& value, const Expression
   if (matrix)
     left = {down ? Layout::of_columns : Layout::of_rows, of.layout.rows, of.layout.columns};
   needs_.row_places.insert(name);
-  const Expression made{name + "(" + of.text + (of.type == "f32" ? "" : ".to(gl.float32)") + ", " +
-                            places + ", " + std::to_string(extent - 1) + ")",
-                        left, value.type};
+  // (Of integers as they are: not all of them are numbers of f32.)
+  const std::string cast = of.type == "f32" || of.type == "i32" ? ""
+                           : of.type == "i8"                    ? ".to(gl.int32)"
+                                                                : ".to(gl.float32)";
+  const Expression made{
+      name + "(" + of.text + cast + ", " + places + ", " + std::to_string(extent - 1) + ")", left,
+      value.type};
   return {converted(made, layout), layout, value.type};
 }
 

@@ -191,7 +191,8 @@ void SlotPrinter::before() {
       const Expression first = early(initial->what.value);
       line(1, variable(v) + " = " + values_.begun(value, first));
     } else {
-      const std::string begun = values_.filled(value, initial->what.number);
+      const std::string begun = values_.filled_first(value, initial->what, true);
+      use_arguments(begun);
       line(1, variable(v) + " = " + (begins_unseen(v) ? unseen(begun) : begun));
     }
     carried_in(v);

@@ -242,7 +242,8 @@ class SlotPrinter {
   /// A step of an op: one number, by a pointer.
   void store_number(int depth, int op, int v, Iteration it);
   void write_number(int depth, const Value& value, const std::string& number,
-                    const std::string& iteration);
+                    const std::string& iteration, const std::string& flag);
+  std::string flag_of_number(const Value& value, const Expression& flag) const;
   /// Do products of this slot read what the op (of the legal program) copied by threads?
   bool needs_fence(int legal_event_op) const;
   /// Does a product of this slot read a tile from before the loop that threads copied, and nothing

@@ -357,6 +357,10 @@ std::string ValuePrinter::filled(int value, double x) const {
   const Value& one = plan_.meaning->values[at(value)];
   const std::string type = gluon_type(one.type);
   if (one.shape.empty()) {
+    Operand whole;
+    whole.number = x;
+    if (const auto text = whole_text(whole); text && one.type == "i32")
+      return "gl.to_tensor(" + *text + ")";
     if (one.type != "f32") throw Refusal{"type", one.id + " is a number of type " + one.type};
     return "gl.to_tensor(" + number_text(x) + ")";
   }
@@ -365,6 +369,17 @@ std::string ValuePrinter::filled(int value, double x) const {
     throw Refusal{"type", one.id + " is of type " + one.type};
   return repeated(integer ? std::to_string(static_cast<std::int64_t>(x)) : number_text(x), one,
                   layout_of(value));
+}
+
+std::string ValuePrinter::filled_first(int value, const Operand& what, bool of_launch) const {
+  if (what.constant.empty() || plan_.user == nullptr) return filled(value, what.number);
+  const Value& one = plan_.meaning->values[at(value)];
+  const std::string type = gluon_type(one.type);
+  if (!of_launch || type.empty())
+    throw Refusal{"operand", one.id + " begins with a number of the launch"};
+  const std::string text = number(what).text;
+  if (one.shape.empty()) return "gl.to_tensor(" + text + ").to(" + type + ")";
+  return repeated(text, one, layout_of(value));
 }
 
 std::string ValuePrinter::repeated(const std::string& number, const Value& of,
@@ -415,7 +430,12 @@ Expression ValuePrinter::compared(const Value& value, const std::vector<Expressi
     throw Refusal{"op", value.id + " compares " + what + ": no text is written for it"};
   };
   if (value.type != "i32") refuse("into another type than i32");
-  if (in[0].type.empty() && in[1].type.empty()) refuse("two numbers");
+  // (An integer of the launch may be a constant of Python's.)
+  const auto of_launch = [&](std::size_t k) {
+    return in[k].type.empty() && !value.operands[k].constant.empty() && plan_.user != nullptr;
+  };
+  const bool numbers = in[0].type.empty() && in[1].type.empty();
+  if (numbers && !of_launch(0) && !of_launch(1)) refuse("two numbers");
   const auto is_integer = [](const Expression& one) {
     return one.type == "i32" || one.type == "i8";
   };
@@ -427,11 +447,15 @@ Expression ValuePrinter::compared(const Value& value, const std::vector<Expressi
     text[k] = placed(value, k, in[k], layout);
     if (in[k].type == "i8") text[k] += ".to(gl.int32)";
     if (!integers && !in[k].type.empty() && in[k].type != "f32") text[k] += ".to(gl.float32)";
-    if (!integers || !in[k].type.empty()) continue;
+    if ((!integers && !numbers) || !in[k].type.empty()) continue;
+    if (of_launch(k)) {
+      if (k == 0 || numbers) text[k] = "gl.to_tensor(" + text[k] + ")";
+      continue;
+    }
     // (A constant of the user's is of the type that it has there.)
     const auto number = whole_text(value.operands[k]);
-    if (!number) refuse("an integer with no whole number");
-    text[k] = *number;
+    if (!number && integers) refuse("an integer with no whole number");
+    if (number) text[k] = *number;
   }
   const char* sign = value.function == Function::greater    ? " > "
                      : value.function == Function::at_least ? " >= "

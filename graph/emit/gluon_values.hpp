@@ -83,6 +83,9 @@ class ValuePrinter {
   Expression number(const meaning::Operand& operand) const;
   /// A tile of one number, in the value's shape and layout.
   std::string filled(int value, double x) const;
+  /// What a carried value begins with: a number, or one of the launch. Only where the latter is in
+  /// reach (`of_launch`).
+  std::string filled_first(int value, const meaning::Operand& what, bool of_launch) const;
   /// What a carried value begins with, in that value's layout and type: a number is repeated.
   /// Throws Refusal where it is another tile.
   std::string begun(int value, const Expression& first) const;

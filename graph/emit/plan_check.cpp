@@ -78,6 +78,9 @@ class Checker {
   /// Is it a store by pointers of the elements that a tile of flags lets through?
   bool flagged(const Value& value) const {
     const int flag = value.operands[1].value;
+    // (Of a number one flag.)
+    if (value.shape.empty() && flag >= 0)
+      return triton_ && plan_.user != nullptr && m_.values[at(flag)].shape.empty();
     return triton_ && plan_.user != nullptr && plan_.by_elements(value.tensor) && flag >= 0 &&
            !m_.values[at(flag)].shape.empty();
   }

@@ -30,13 +30,16 @@ class Finder {
     if (next.size() > kMostCarried) return found;
     for (std::size_t k = 0; k < next.size() && k + 1 < variables.size(); ++k) {
       const int last = m_.value(next[k]).op;
-      if (!is_number(next[k]) || last == kNone || m_.op(last).block != body_ ||
-          !replicated_[at(last)] || !computes(last))
+      const bool integer = is_number(next[k], "i32");
+      if ((!integer && !is_number(next[k], "f32")) || last == kNone || m_.op(last).block != body_ ||
+          !replicated_[at(last)] || !computes(last) || (integer && steps(last, variables[k + 1])))
         continue;
       const Chain chain = chain_of(last);
       const auto& results = m_.op(loop_).results;
       const bool used_behind = k < results.size() && users_.contains(results[k]);
-      if ((used_behind || chain.read.contains(variables[k + 1])) && !is_kept(chain, last))
+      // (An integer that only the loop uses may be a place.)
+      if (integer ? used_behind
+                  : (used_behind || chain.read.contains(variables[k + 1])) && !is_kept(chain, last))
         found.insert(last);
     }
     return found;
@@ -50,10 +53,22 @@ class Finder {
     std::set<int> reductions;  ///< and other ops of the loop
   };
 
-  bool is_number(int value) const {
+  bool is_number(int value, std::string_view element) const {
     const Type* type = m_.type_of(value);
     return type != nullptr && type->kind == TypeKind::scalar && !type->is_pointer() &&
-           type->element == "f32";
+           type->element == element;
+  }
+
+  /// Does it add to a variable what is the same in all iterations? (Places do, and they are known.)
+  bool steps(int index, int variable) const {
+    const Operation& op = m_.op(index);
+    return (op.name == "arith.addi" || op.name == "arith.subi") &&
+           std::find(op.operands.begin(), op.operands.end(), variable) != op.operands.end() &&
+           std::all_of(op.operands.begin(), op.operands.end(), [&](int operand) {
+             const Value& v = m_.value(operand);
+             return operand == variable ||
+                    (v.op == kNone ? v.block != body_ : m_.op(v.op).block != body_);
+           });
   }
 
   /// An op that makes one number: by arithmetic, or by a branch between two.

@@ -35,6 +35,15 @@ std::optional<std::int64_t> predicate(const Module& module, const Operation& op)
   return std::nullopt;
 }
 
+std::optional<std::int64_t> unsigned_predicate(const Module& module, const Operation& op) {
+  const std::string_view word = predicate_word(module, op);
+  if (word == "ult" || word == "6") return kSignedLess;
+  if (word == "ule" || word == "7") return kSignedAtMost;
+  if (word == "ugt" || word == "8") return kSignedMore;
+  if (word == "uge" || word == "9") return kSignedAtLeast;
+  return std::nullopt;
+}
+
 std::optional<meaning::IndexComparison::How> how_of(std::int64_t predicate, bool truth) {
   using enum meaning::IndexComparison::How;
   switch (predicate) {

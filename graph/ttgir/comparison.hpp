@@ -16,6 +16,10 @@ inline constexpr std::int64_t kEqual = 0, kUnequal = 1, kSignedLess = 2, kSigned
 /// "sge" of the custom form, a number of the generic one; nullopt = another one.
 std::optional<std::int64_t> predicate(const Module& module, const Operation& op);
 
+/// Of one that compares integers without a sign, what it asks of integers with one; nullopt =
+/// another.
+std::optional<std::int64_t> unsigned_predicate(const Module& module, const Operation& op);
+
 /// What a predicate asks of two integers, or its opposite; nullopt = another one.
 std::optional<meaning::IndexComparison::How> how_of(std::int64_t predicate, bool truth);
 

@@ -11,6 +11,7 @@
 #include "graph/lowering/costed_loop.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/ttgir/builder.hpp"
+#include "graph/ttgir/chosen_branches.hpp"
 #include "graph/ttgir/counted_while.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/modules.hpp"
@@ -61,6 +62,8 @@ Module undone(const Module& module, const LoopOptions& options, const AlreadyLow
     const Undone undone = undo_schedule(module, loop);
     resident = undone.resident;
     Module again = parsed(module, undone);
+    if (options.undo_rings && undone.whole)
+      if (auto flat = with_chosen_branches(again)) again = std::move(*flat);
     const std::vector<LoopInfo> found = list_loops(again);
     for (std::size_t l = 0; l < found.size(); ++l) {
       const auto place = [](const Operation& op) { return std::pair(op.line, op.column); };
@@ -108,12 +111,12 @@ InputError with_names(const InputError& error, const LoweredModule& lowered) {
 /// need not ask.
 void check_operands(const Module& module) {
   static const std::unordered_map<std::string_view, std::size_t> kCounts = {
-      {"tt.addptr", 2},       {"arith.addi", 2},  {"arith.subi", 2},  {"arith.muli", 2},
-      {"arith.divsi", 2},     {"arith.remsi", 2}, {"arith.minsi", 2}, {"arith.maxsi", 2},
-      {"arith.andi", 2},      {"arith.ori", 2},   {"arith.xori", 2},  {"arith.shli", 2},
-      {"arith.shrsi", 2},     {"arith.shrui", 2}, {"arith.cmpi", 2},  {"arith.cmpf", 2},
-      {"arith.select", 3},    {"arith.extsi", 1}, {"arith.extui", 1}, {"arith.trunci", 1},
-      {"arith.index_cast", 1}};
+      {"tt.addptr", 2},        {"arith.addi", 2},  {"arith.subi", 2},        {"arith.muli", 2},
+      {"arith.divsi", 2},      {"arith.remsi", 2}, {"arith.minsi", 2},       {"arith.maxsi", 2},
+      {"arith.andi", 2},       {"arith.ori", 2},   {"arith.xori", 2},        {"arith.shli", 2},
+      {"arith.shrsi", 2},      {"arith.shrui", 2}, {"arith.cmpi", 2},        {"arith.cmpf", 2},
+      {"arith.select", 3},     {"arith.extsi", 1}, {"arith.extui", 1},       {"arith.trunci", 1},
+      {"arith.index_cast", 1}, {"tt.splat", 1},    {"ttg.convert_layout", 1}};
   for (const Operation& op : module.ops) {
     const auto count = kCounts.find(op.name);
     if (count != kCounts.end() && (op.operands.size() != count->second || op.results.size() != 1))
@@ -150,6 +153,10 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
   if (loop_options.stored_factors)
     if (const auto stored = with_stored_factors(result.module))
       result.module = parse_module(*stored, source);
+  // (Of what is solved alone a branch stays one op, and what is written back stays as it came.)
+  const bool computes = loop_options.undo_rings;
+  if (computes)
+    if (auto chosen = with_chosen_branches(result.module)) result.module = std::move(*chosen);
   LoopOptions as_read = loop_options;
   as_read.lower = options;
   std::string remark;

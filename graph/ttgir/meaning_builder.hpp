@@ -171,6 +171,13 @@ class MeaningBuilder {
   Seen place_number(int user, int value, const meaning::Index& index, Where where, int distance);
   static void set_ranges(meaning::Meaning& meaning);
 
+  // meaning_unsigned.cpp
+  bool without_sign(int op, meaning::Value& value, Where where, int copy, int dimension);
+  meaning::Operand in_signed_order(int op, const meaning::Value& value, Where where,
+                                   const meaning::Operand& of);
+  void reduce_without_sign(int op, int tile, meaning::Value& value, Where where, int copy,
+                           int dimension);
+
   // meaning_branches.cpp
   void branch(int op, const std::string& id, meaning::Value& value);
   void storing_branch(int op, const std::string& id, meaning::Value& value);
@@ -214,6 +221,7 @@ class MeaningBuilder {
   void repeat_after(meaning::Value& store);
   void store_number(int op);
   void stores_of_numbers();
+  void flagged_number(int op, meaning::Value& value, Where where);
   int number_stored(const Operation& op) const;
   int maker_of(int value) const;
   int op_that_computes() const;
@@ -322,6 +330,7 @@ class MeaningBuilder {
   std::map<int, int> through_;
   std::vector<int> sequence_;  ///< of the function's loops that have schedules, this one among them
   int own_readings_ = 0, *readings_ = &own_readings_;  ///< of earlier loops, by all builders
+  std::string not_read_;                               ///< why what was tried last is not read
   int steps_ = 0;
   bool zero_at_entry_ = false;  ///< what a product adds to in the first iteration is 0
 };

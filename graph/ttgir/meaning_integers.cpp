@@ -67,6 +67,7 @@ bool MeaningBuilder::integers(int index, meaning::Value& value, Where where, int
     value.operands.push_back(beside(index, value, source(index, operand, where, copy, cut)));
   };
   if (op.results.size() != 1 || op.operands.empty()) return false;
+  if (without_sign(index, value, where, copy, dimension)) return true;
   const bool flags = is_flags(op.operands[0]), to_flags = is_flags(op.results[0]);
   if (op.name == "arith.cmpi" || op.name == "arith.cmpf") {
     const bool real = op.name == "arith.cmpf";

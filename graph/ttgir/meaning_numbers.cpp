@@ -4,18 +4,16 @@
 
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
-#include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
 
 namespace twill::ttgir {
 
 using meaning::Function;
 
-/// The number that an op stores or adds to what is there, always; kNone = it does something else.
+/// The number that an op stores or adds to what is there; kNone = it does something else.
 int MeaningBuilder::number_stored(const Operation& op) const {
   const std::size_t given = op.operands.size();
-  const bool adds = op.name == "tt.atomic_rmw" &&
-                    (given == 2 || (given == 3 && constant_integer(m_, op.operands[2]) == 1));
+  const bool adds = op.name == "tt.atomic_rmw" && (given == 2 || given == 3);
   if (!adds && (op.name != "tt.store" || given < 2)) return kNone;
   return is_tile(op.operands[1], TypeKind::scalar) ? op.operands[1] : kNone;
 }
@@ -34,13 +32,25 @@ void MeaningBuilder::store_number(int index) {
     if (value.operands[0].value < 0 && meaning::number_type(value.type)->precision == 0)
       refuse(index, "it stores an integer of the launch");
     value.id = unique(wished_name(m_, op));
-    if (!masked_move(index, value, Where::after, 0, -1))
-      refuse(index, "whether it stores is known at run time alone");
+    if (!masked_move(index, value, Where::after, 0, -1)) flagged_number(index, value, Where::after);
     if (branch_behind(index) != kNone) add_conditions(index, value, Where::after);
     value.tensor = tensor(index, 0, 1, -1, value.type, value.shape);
     after_.push_back(std::move(value));
   });
-  if (!read) kernel_.incomplete = "a number is stored in line " + std::to_string(op.line);
+  if (!read)
+    kernel_.incomplete =
+        "a number is stored in line " + std::to_string(op.line) + " (" + not_read_ + ")";
+}
+
+/// Whether a number is stored is known at run time alone: its flag is an operand.
+void MeaningBuilder::flagged_number(int index, meaning::Value& value, Where where) {
+  const int mask = mask_of(m_.op(index)).first;
+  if (mask == kNone || !is_flags(mask) || !is_tile(mask, TypeKind::scalar) ||
+      value.operands.size() != 1)
+    refuse(index, "whether it stores is known at run time alone");
+  const Seen flag = scalar(index, mask, where, 0);
+  if (flag.operand.value < 0) refuse(index, "whether it stores is known at run time alone");
+  value.operands.push_back(flag.operand);
 }
 
 /// The op of the loop's body that the problem has and that a number is made by last; kNone = by
@@ -85,6 +95,11 @@ void MeaningBuilder::stores_of_numbers() {
       const int number = number_stored(op);
       if (number == kNone) refuse(index, "only a plain store of a number is read");
       int maker = maker_of(number);
+      // (What is stored under a flag is stored when that is there, too.)
+      const int flag = mask_of(op).first;
+      const int of_flag = flag == kNone ? kNone : maker_of(flag);
+      if (of_flag != kNone && (maker == kNone || order_.at(of_flag) > order_.at(maker)))
+        maker = of_flag;
       if (maker == kNone) maker = op_that_computes();
       const int made = maker == kNone ? kNone : node(maker, 0);
       const OpClass c = made == kNone ? OpClass::unknown : class_of(m_.op(maker));
@@ -100,13 +115,13 @@ void MeaningBuilder::stores_of_numbers() {
       value.operands = {source(index, number, Where::loop, 0, -1).operand};
       value.id = unique(wished_name(m_, op));
       value.part_of = loop_values_[at(made)].id;
-      if (!masked_move(index, value, Where::loop, 0, -1))
-        refuse(index, "whether it stores is known at run time alone");
+      if (!masked_move(index, value, Where::loop, 0, -1)) flagged_number(index, value, Where::loop);
       value.tensor = tensor(index, 0, 1, -1, value.type, value.shape);
       scalars_.push_back(std::move(value));
     });
     if (!read && kernel_.incomplete.empty())
-      kernel_.incomplete = "a number is stored in line " + std::to_string(op.line);
+      kernel_.incomplete =
+          "a number is stored in line " + std::to_string(op.line) + " (" + not_read_ + ")";
   }
 }
 

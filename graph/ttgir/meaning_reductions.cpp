@@ -46,6 +46,10 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
     value.function = scan ? Function::running_max : Function::row_max;
   else if (combine.name == (whole ? "arith.minsi" : "arith.minnumf"))
     value.function = scan ? Function::running_min : Function::row_min;
+  else if (whole && !scan && combine.name == "arith.maxui")
+    value.function = Function::row_max;
+  else if (whole && !scan && combine.name == "arith.minui")
+    value.function = Function::row_min;
   else
     refuse(index, (scan ? "it scans with " : "it reduces with ") + std::string(combine.name));
   int tile = op.operands[0];
@@ -60,6 +64,8 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
   const bool of_vector = rank == 1 && value.shape.empty();
   if (!of_vector && rank < 3 && (rank != 2 || value.shape.size() != 1))
     refuse(index, "it reduces a tile that is no matrix");
+  if (combine.name == "arith.maxui" || combine.name == "arith.minui")
+    return reduce_without_sign(index, tile, value, where, copy, dimension);
   value.operands = {in_rows(index, tile, value, where, copy, dimension)};
 }
 
@@ -97,6 +103,10 @@ bool MeaningBuilder::keeps_first(const Operation& op, std::int64_t further) cons
       return nullptr;
     return &m_.op(made);
   };
+  // (Of integers, where both are compared with a sign.)
+  const Type* const element = m_.type_of(x[0]);
+  const std::string_view among =
+      element != nullptr && element->element == "i32" ? "arith.cmpi" : "arith.cmpf";
   const auto compares = [&](int value, std::string_view name, int a, int b, auto how) {
     const Operation* one = made_by(value, name);
     if (one == nullptr || one->operands != std::vector<int>{a, b}) return false;
@@ -114,11 +124,11 @@ bool MeaningBuilder::keeps_first(const Operation& op, std::int64_t further) cons
   const Operation* either = made_by(number->operands[0], "arith.ori");
   if (either == nullptr) return false;
   for (const auto& [more, tie] : {std::pair(0, 1), std::pair(1, 0)}) {
-    if (!compares(either->operands[at(more)], "arith.cmpf", x[0], x[2], further)) continue;
+    if (!compares(either->operands[at(more)], among, x[0], x[2], further)) continue;
     const Operation* both = made_by(either->operands[at(tie)], "arith.andi");
     if (both == nullptr) continue;
     for (const auto& [same, first] : {std::pair(0, 1), std::pair(1, 0)})
-      if (compares(both->operands[at(same)], "arith.cmpf", x[0], x[2], kEqual) &&
+      if (compares(both->operands[at(same)], among, x[0], x[2], kEqual) &&
           compares(both->operands[at(first)], "arith.cmpi", x[1], x[3], kSignedLess))
         return true;
   }
@@ -131,7 +141,8 @@ bool MeaningBuilder::place_alone(int index) const {
   if (op.results.size() != 2 || op.operands.size() != 2) return false;
   const Type* number = m_.type_of(op.results[0]);
   const Type* place = m_.type_of(op.results[1]);
-  if (number == nullptr || place == nullptr || number->element != "f32" || place->element != "i32")
+  if (number == nullptr || place == nullptr || place->element != "i32" ||
+      (number->element != "f32" && number->element != "i32"))
     return false;
   return std::none_of(m_.ops.begin(), m_.ops.end(), [&](const Operation& user) {
     return std::find(user.operands.begin(), user.operands.end(), op.results[0]) !=

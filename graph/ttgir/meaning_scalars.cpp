@@ -253,7 +253,8 @@ bool MeaningBuilder::tried(const std::function<void()>& read) {
   try {
     read();
     return true;
-  } catch (const NoMeaning&) {
+  } catch (const NoMeaning& no) {
+    not_read_ = no.why;
     std::erase_if(place_at_, [&](const auto& one) { return at(one.second) >= scalars; });
     std::erase_if(bits_at_, [&](const auto& one) { return at(one.second) >= scalars; });
     const auto forget = [](auto& known, std::size_t size) {

@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "numbers-before") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
@@ -49,6 +49,8 @@ IMPLIED.update({"peaks-stored-hopper": 18, "peaks-stored-blackwell": 18})
 # (Rings of five and six, of which a run of few blocks needs no copy twice; and a store's end, which the next load's wait tells.)
 IMPLIED.update({"rows-in-turn-hopper": 22, "rows-in-turn-blackwell": 22})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
+# (Six stores of one iteration, of which a slot tells behind the last: what it tells of the others is told then, too.)
+IMPLIED.update({"without-sign-hopper": 7, "without-sign-blackwell": 5})
 off = around.off
 
 
@@ -695,6 +697,114 @@ class BlocksMeasured:
         yield same(self.most, np.repeat(self.v.astype(np.float64).max(axis=0, initial=-8.0)[None, :], 7, 0))
 
 
+class BothChosen:
+    """both_chosen(x, y, z, w, last, steps, limit): of 64 rows; limit 3."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = around.floats(random, n, 64, 64)
+        self.y, self.z, self.w, self.last = (np.full(shape, np.nan, np.float32) for shape in ((64,), (64,), (n, 64), (1,)))
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.w, self.last, self.steps, 3]
+
+    def errors(self):
+        most, total, scale, want = np.full(64, -8.0), np.zeros(64), 1.0, []
+        for t in range(self.steps):
+            top = self.x[t].astype(np.float64).max(axis=1)
+            if t % 3 == 1:
+                most, scale = np.maximum(most * 0.5, top), scale * 0.5
+                if t > 3:
+                    most, total = most + 1.0, total - top
+            else:
+                scale, total = scale + 0.25, total + top * 0.125
+            want.append(most * scale)
+        if self.steps > 3:
+            most, total = most * 2.0, total + most
+        yield off(self.w, np.array(want).reshape(self.steps, 64))
+        yield off(self.y, total)
+        yield off(self.z, most)
+        yield off(self.last, np.array([scale]))
+
+
+class WordsCarried:
+    """words_carried(x, i, y, state, count, steps): words of all 32 bits, and small ones."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.i = around.floats(random, n, 512), random.integers(-20, 21, n).astype(np.int32)
+        self.y, self.state, self.count = np.full((n, 512), np.nan, np.float32), np.full(1, -7, np.int32), np.full(2, -7, np.int32)
+
+    def arguments(self):
+        return [self.x, self.i, self.y, self.state, self.count, self.steps]
+
+    def errors(self):
+        state, count, total, acc, want = 12345, 0, 7, np.zeros(512), []
+        for t in range(self.steps):
+            i = int(self.i[t])
+            state = (state * 1664525 + i ^ 1013904223) % 2**32
+            count += i & 7 if i > 0 else 0
+            total += int((self.x[t] > 0.25).sum())
+            if t % 2 == 0:
+                acc = acc * 2.0 ** -abs(i * 0.125) + self.x[t]
+            want.append(acc)
+        yield same(self.state, np.array([state], np.uint32).view(np.int32))
+        yield same(self.count, [count, total])
+        yield off(self.y, np.array(want).reshape(self.steps, 512))
+
+
+class BegunWith:
+    """begun_with(x, y, state, scale, steps, seed, first): seed 77, first 2.75. (The text began with the numbers that stand for arguments, 0 and 1/8,
+    until 2026-11-30.)"""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x, self.y = around.floats(random, n, 512), np.full((n, 512), np.nan, np.float32)
+        self.state, self.scale = np.full(1, -7, np.int32), np.full(1, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.state, self.scale, self.steps, 77, 2.75]
+
+    def errors(self):
+        acc, state, scale, want = np.full(512, 2.75), 77 * 3 + 1, 2.75, []
+        for t in range(self.steps):
+            acc, state, scale = acc * 0.5 + self.x[t], (state * 1664525 + 1013904223) % 2**32, scale * 0.5 + 0.25
+            want.append(acc)
+        yield off(self.y, np.array(want).reshape(self.steps, 512))
+        yield same(self.state, np.array([state], np.uint32).view(np.int32))
+        yield off(self.scale, np.array([scale]))
+
+
+class WithoutSign:
+    """without_sign(x, y, z, v, most, least, place, steps): words of all 32 bits, some of them next to each other."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (1,)
+        self.x = random.integers(-2**31, 2**31, (n, 16, 64)).astype(np.int32)
+        self.x[:, :, ::5] = np.array([2**31 - 1, -2**31, -1, 0], np.int32)[random.integers(0, 4, self.x[:, :, ::5].shape)]
+        self.x[:, 3] = 2**30 + np.arange(64) // 2  # (Numbers that f32 has not.)
+        self.y, self.z, self.v = (np.full((n, 16, 64), -7, np.int32) for _ in range(3))
+        self.most, self.least, self.place = (np.full((n, 16), -7, np.int32) for _ in range(3))
+
+    def arguments(self):
+        return [self.x, self.y, self.z, self.v, self.most, self.least, self.place, self.steps]
+
+    def errors(self):
+        x = self.x.astype(np.int64) % 2**32
+        mixed = x * 2654435761 % 2**32
+
+        def word(value):
+            return (value % 2**32).astype(np.uint32).view(np.int32)
+
+        yield same(self.y, word(mixed // 10 + mixed % 6700417 + mixed // 64 * 3 + mixed % 32))
+        yield same(self.z, word(np.maximum(np.minimum(x, mixed), 77)))
+        yield same(self.v, (x < mixed) + 2 * (x >= 3000000000))
+        if self.steps:
+            yield same(self.most, word(x.max(axis=2)))
+            yield same(self.least, word(mixed.min(axis=2)))
+            yield same(self.place, self.x.argmin(axis=2))
+
+
 class RowsInTurn:
     """rows_in_turn(x, w, y, z, blocks, columns): two programs, and five blocks for them."""
 
@@ -725,7 +835,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
-                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "numbers-before": NumbersBefore})
+                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith})
 
 
 def main():

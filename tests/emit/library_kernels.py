@@ -531,6 +531,88 @@ def numbers_before(x_ptr, w_ptr, y_ptr, z_ptr, v_ptr, last_ptr, steps, D: tl.con
     tl.store(last_ptr, decayed)
 
 
+@triton.jit
+def both_chosen(x_ptr, y_ptr, z_ptr, w_ptr, last_ptr, steps, limit, M: tl.constexpr, N: tl.constexpr):
+    """Branches that make a vector and a number, one in the other; what they make is carried, and chosen once more behind the loop."""
+    rows, c = tl.arange(0, M), tl.arange(0, N)
+    most, total = tl.full([M], -8.0, tl.float32), tl.zeros([M], tl.float32)
+    scale = 1.0
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * M * N + rows[:, None] * N + c[None, :])
+        top = tl.max(x, 1)
+        if t % 3 == 1:
+            most = tl.maximum(most * 0.5, top)
+            scale = scale * 0.5
+            if t > limit:
+                most = most + 1.0
+                total = total - top
+        else:
+            scale = scale + 0.25
+            total = total + top * 0.125
+        tl.store(w_ptr + t * M + rows, most * scale)
+    if steps > limit:
+        total = total + most
+        most = most * 2.0
+    tl.store(y_ptr + rows, total)
+    tl.store(z_ptr + rows, most)
+    tl.store(last_ptr, scale)
+
+
+@triton.jit
+def without_sign(x_ptr, y_ptr, z_ptr, v_ptr, most_ptr, least_ptr, place_ptr, steps, M: tl.constexpr, N: tl.constexpr):
+    """Words without a sign: quotients and rests, larger ones, comparisons, the largest of each row; of the same words with a sign where the
+    smallest of each row is."""
+    rows, c = tl.arange(0, M), tl.arange(0, N)
+    for t in range(0, steps):
+        signed = tl.load(x_ptr + t * M * N + rows[:, None] * N + c[None, :])
+        x = signed.to(tl.uint32, bitcast=True)
+        mixed = x * 2654435761
+        tl.store(y_ptr + t * M * N + rows[:, None] * N + c[None, :], (mixed // 10 + mixed % 6700417 + mixed // 64 * 3 + mixed % 32).to(tl.int32, bitcast=True))
+        tl.store(z_ptr + t * M * N + rows[:, None] * N + c[None, :], tl.maximum(tl.minimum(x, mixed), 77).to(tl.int32, bitcast=True))
+        tl.store(v_ptr + t * M * N + rows[:, None] * N + c[None, :], (x < mixed).to(tl.int32) + (x >= 3000000000).to(tl.int32) * 2)
+        tl.store(most_ptr + t * M + rows, tl.max(x, 1).to(tl.int32, bitcast=True))
+        tl.store(least_ptr + t * M + rows, tl.min(mixed, 1).to(tl.int32, bitcast=True))
+        tl.store(place_ptr + t * M + rows, tl.argmin(signed, 1))
+
+
+@triton.jit
+def words_carried(x_ptr, i_ptr, y_ptr, state_ptr, count_ptr, steps, D: tl.constexpr):
+    """Integers that the loop carries and that are stored behind it: a random number's state, one that a branch counts, one of a sum; and numbers made
+    in a branch that its tile is multiplied with."""
+    d = tl.arange(0, D)
+    acc = tl.zeros([D], tl.float32)
+    state, count, total = 12345, 0, 7
+    for t in range(0, steps):
+        x = tl.load(x_ptr + t * D + d)
+        i = tl.load(i_ptr + t)
+        state = (state * 1664525 + i) ^ 1013904223
+        if i > 0:
+            count = count + (i & 7)
+        total = total + tl.sum((x > 0.25).to(tl.int32), 0)
+        factor = i.to(tl.float32) * 0.125
+        if t % 2 == 0:
+            acc = acc * tl.exp2(-tl.abs(factor)) + x
+        tl.store(y_ptr + t * D + d, acc)
+    tl.store(state_ptr, state)
+    tl.store(count_ptr, count)
+    tl.store(count_ptr + 1, total)
+
+
+@triton.jit
+def begun_with(x_ptr, y_ptr, state_ptr, scale_ptr, steps, seed, first, D: tl.constexpr):
+    """What the loop carries begins with arguments: a vector, a number, an integer."""
+    d = tl.arange(0, D)
+    acc = tl.full([D], first, tl.float32)
+    state, scale = seed * 3 + 1, first
+    for t in range(0, steps):
+        acc = acc * 0.5 + tl.load(x_ptr + t * D + d)
+        state = state * 1664525 + 1013904223
+        scale = scale * 0.5 + 0.25
+        tl.store(y_ptr + t * D + d, acc)
+    tl.store(state_ptr, state)
+    tl.store(scale_ptr, scale)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -568,6 +650,11 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (blocks_by_pointers, "x_ptr=*fp16:16, w_ptr=*fp16:16, s_ptr=*fp32:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64)),
     (blocks_measured, "x_ptr=*fp16:16, w_ptr=*fp16:16, v_ptr=*fp32:16, y_ptr=*fp16:16, most_ptr=*fp32:16, blocks=i32, K=i32:16", dict(M=128, N=64, D=512)),
     (rows_in_turn, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, blocks=i32, columns=i32:16", dict(M=16, N=64)),
+    (both_chosen, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, w_ptr=*fp32:16, last_ptr=*fp32:16, steps=i32, limit=i32", dict(M=64, N=64)),
+    (words_carried, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*fp32:16, state_ptr=*i32:16, count_ptr=*i32:16, steps=i32", dict(D=512)),
+    (begun_with, "x_ptr=*fp32:16, y_ptr=*fp32:16, state_ptr=*i32:16, scale_ptr=*fp32:16, steps=i32, seed=i32, first=fp32", dict(D=512)),
+    (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
+     dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]
 

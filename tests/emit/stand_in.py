@@ -257,10 +257,22 @@ def tile(x):
 
 
 class Number(int):
-    """A whole number that was loaded, and what is made of it."""
+    """A whole number that was loaded, and what is made of it: modulo 2^32, as i32."""
+
+    def __new__(cls, value):
+        return super().__new__(cls, (int(value) + 2**31) % 2**32 - 2**31)
 
     def to(self, kind, bitcast=False):
         return tile(np.asarray(self, np.int32)).to(kind, bitcast)
+
+    def __floordiv__(self, other):
+        """Towards 0."""
+        if not isinstance(other, int):
+            return tile(np.asarray(self, np.int32)) // other
+        return Number(abs(self) // abs(other) * (1 if (self < 0) == (other < 0) else -1))
+
+    def __mod__(self, other):
+        return self - self // other * other
 
 
 for _name in ("add", "sub", "mul", "and", "or", "xor", "lshift", "rshift"):

@@ -268,8 +268,10 @@ Answers answers(const std::vector<std::string>& names, const std::regex& lines,
         std::string mutant;
         for (std::size_t l = 0; l < text.size(); ++l) mutant += (l == k ? other : text[l]) + "\n";
         try {
-          const auto lowered =
-              ttgir::lower_module(mutant, "hostile", builtin_machine("hopper"), "hopper", {}, {});
+          ttgir::LoopOptions options;
+          options.undo_rings = true;  // (as of what is to be written)
+          const auto lowered = ttgir::lower_module(mutant, "hostile", builtin_machine("hopper"),
+                                                   "hopper", options, {});
           const auto meaning = ttgir::meaning_of_loop(lowered);
           ++(std::holds_alternative<ttgir::ModuleMeaning>(meaning) ? all.read : all.refused);
         } catch (const InputError&) {
@@ -315,6 +317,13 @@ TEST_CASE("loops of while, masks of data and index arithmetic, changed: read, or
   CHECK(answers({"while-counted", "peaks-stored", "rows-chosen", "rows-in-turn"}, kLines,
                 with_other_operands)
             .refused > 100);
+}
+
+TEST_CASE("branches of several results and words without a sign, changed: read, or refused") {
+  static const std::regex kLines(
+      R"(scf\.(if|yield|for)|arith\.(cmpi|maxui|minui|divui|remui|select|xori|muli|addf)|tt\.(reduce|splat|atomic_rmw))");
+  CHECK(answers({"both-chosen", "without-sign", "words-carried"}, kLines, with_other_operands)
+            .refused > 50);
 }
 
 /// A loop of while by these lines, and what it becomes.
