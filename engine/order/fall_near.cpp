@@ -16,12 +16,13 @@
 namespace twill::order {
 namespace {
 
-constexpr Cycle kLongerShare = 64;                 // what is found is longer by one in so many
-constexpr Cycle kTooFarShare = 16;                 // of I, above what is asked for
-constexpr std::int64_t kFallConflicts = 100;       // of a neighbourhood
-constexpr std::int64_t kFallPatience = 1'500;      // since the last schedule
+constexpr Cycle kLongerShare = 64;             // what is found is longer by one in so many
+constexpr Cycle kTooFarShare = 8;              // of I, above what is asked for
+constexpr std::int64_t kFallConflicts = 100;   // of a neighbourhood
+constexpr std::int64_t kFallPatience = 1'500;  // since the last schedule
 constexpr std::int64_t kMostFallConflicts = 6'000;
-constexpr int kFallRounds = 200;  // since the last schedule: what is refuted at once goes on for ever
+constexpr int kFallRounds =
+    200;  // since the last schedule: what is refuted at once goes on for ever
 
 void fall(const Search& search, Schedule& best, Cycle low) {
   const Cycle deadline = best.length + best.length / kLongerShare;
