@@ -18,6 +18,7 @@ namespace {
 
 constexpr Cycle kLongerShare = 64;             // what is found is longer by one in so many
 constexpr Cycle kTooFarShare = 8;              // of I, above what is asked for
+constexpr Cycle kFewPeriods = 8;               // of schedules and delays
 constexpr std::int64_t kFallConflicts = 100;   // of a neighbourhood
 constexpr std::int64_t kFallPatience = 1'500;  // since the last schedule
 constexpr std::int64_t kMostFallConflicts = 6'000;
@@ -57,11 +58,20 @@ void fall(const Search& search, Schedule& best, Cycle low) {
   }
 }
 
+// Formulas have clauses for every number of periods that a delay can take, at any I of theirs.
+bool takes_few_periods(const Problem& problem, const Schedule& schedule, Cycle low) {
+  const Cycle most = kFewPeriods * low;
+  return schedule.length <= most &&
+         std::all_of(problem.edges.begin(), problem.edges.end(),
+                     [&](const Edge& e) { return e.delay + spill_of(problem, e) <= most; });
+}
+
 }  // namespace
 
 void fall_near(const Search& search, Schedule& best, Cycle low) {
   const Cycle ii = best.initiation_interval;
   if (ii <= low || ii > low + low / kTooFarShare || search.problem.ops.size() > kMostNear ||
+      !takes_few_periods(search.problem, best, low) ||
       !order_range_allowed(search.problem, low, ii - 1))
     return;
   search.budget.complete([&] { fall(search, best, low); });

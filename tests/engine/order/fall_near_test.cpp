@@ -83,12 +83,24 @@ TEST_CASE("what is at its bound, or far from it, or too large, stays as it is, w
     order::fall_near(bench.search, one, low);
     CHECK(one.start == loop.schedule.start);
   }
+  // Of many periods, or with a delay of many.
+  Schedule longer = loop.schedule;
+  longer.length = 9 * ii;
+  order::fall_near(bench.search, longer, ii - 1);
+  CHECK(longer.start == loop.schedule.start);
+  Problem slow = loop.problem;
+  slow.edges[0].delay = 9 * ii;
+  slow.edges[0].distance = 20;
+  SearchBench late(slow);
+  Schedule same = loop.schedule;
+  order::fall_near(late.search, same, ii - 1);
+  CHECK(same.start == loop.schedule.start);
   const HiddenLoop large = loop_of(static_cast<int>(order::kMostNear) + 1, 1);
   SearchBench other(large.problem);
   Schedule one = large.schedule;
   order::fall_near(other.search, one, large.schedule.initiation_interval - 1);
   CHECK(one.start == large.schedule.start);
-  CHECK(bench.budget.conflicts() + other.budget.conflicts() == 0);
+  CHECK(bench.budget.conflicts() + late.budget.conflicts() + other.budget.conflicts() == 0);
 }
 
 TEST_CASE("a budget that is spent leaves the best so far") {
