@@ -1,4 +1,5 @@
 // The list scheduler (graph/list_scheduling/) as a part of the searches for the smallest interval.
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -14,11 +15,6 @@ constexpr std::size_t kFewOps = 70;
 constexpr std::int64_t kShorter = 50;  // ListScheduleOptions::effort, for the length of a schedule
 constexpr std::uint64_t kOtherSeed = 1'001;  // odd, so that every second one is even
 constexpr std::int64_t kAlone = 600'000;     // ops placed for one iteration alone
-
-// Where formulas find nothing either, the more so the more ops; of more ops than this the list
-// scheduler finds more in the same time.
-constexpr std::size_t kLongAlone = 400;
-constexpr std::int64_t kLonger = 4;
 
 static std::int64_t alone_effort(const Problem& problem) {
   return kAlone / static_cast<std::int64_t>(problem.ops.size()) + 1;
@@ -37,17 +33,19 @@ bool list_can_answer(const Search& search) {
 }
 
 // In loops of many ops one iteration alone comes first: where that is at the bound, nothing else is
-// asked. Else the better of both is taken, and where that is the former, what is near it.
-std::optional<Schedule> by_list(const Search& search, Cycle low) {
+// asked. Else what is near it, by formulas, and then the list scheduler; of both the better one is
+// taken, and where that is the former, what is near it by lists.
+std::optional<Schedule> by_list(const Search& search, Cycle low,
+                                const std::function<void(Schedule&)>& near) {
   ListScheduleOptions options;
   options.seed = search.seed;
   options.stop = [&] { return search.budget.spent(); };
   if (search.problem.ops.size() <= kManyOps) return list_schedule(search.problem, low, options);
   ListScheduleOptions alone = options;
   alone.effort = alone_effort(search.problem);
-  if (search.problem.ops.size() <= kLongAlone) alone.effort *= kLonger;
   std::optional<Schedule> one = list_justified(search.problem, low, alone);
   if (one && search.stage_limit > 0 && stage_count(*one) > search.stage_limit) one.reset();
+  if (one && near) near(*one);
   if (one && one->initiation_interval == low) return one;
   std::optional<Schedule> listed = list_schedule(search.problem, low, options);
   if (!one || (listed && !is_better(*one, *listed))) return listed;

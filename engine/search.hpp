@@ -171,8 +171,10 @@ bool improve(const Problem& problem, std::optional<Schedule>& best, std::optiona
 /// a schedule must be?
 bool list_can_answer(const Search& search);
 /// A schedule by the list scheduler at an I >= `low`, as small as it finds one: of any number of
-/// stages. Precondition: list_can_answer().
-std::optional<Schedule> by_list(const Search& search, Cycle low);
+/// stages. Precondition: list_can_answer(). `near`: what looks for a smaller I near a short
+/// schedule, in loops of more than kManyOps ops.
+std::optional<Schedule> by_list(const Search& search, Cycle low,
+                                const std::function<void(Schedule&)>& near = {});
 /// In loops of more than kManyOps ops shorten_by_list() down to the bound on lengths, with little
 /// effort: what is stopped before lengths are asked has at least this. Precondition:
 /// list_can_answer().

@@ -291,7 +291,8 @@ Outcome start(const Attempt& attempt, Search& lane) {
   lane.budget.complete([&] {
     if (attempt.kind == Attempt::list) {
       Answer answer;
-      answer.schedule = by_list(lane, attempt.low);
+      answer.schedule =
+          by_list(lane, attempt.low, [&](Schedule& one) { fall_near(lane, one, attempt.low); });
       if (answer.schedule) answer.verdict = Verdict::sat;
       outcome.take(std::move(answer));
     } else if (attempt.kind == Attempt::copies) {

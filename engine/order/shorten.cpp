@@ -4,7 +4,8 @@
 // The formulas of length.cpp begin from nothing. Where the interval is tight each of them takes
 // thousands of conflicts to find any schedule at it, though one is known; near that one a hundred
 // conflicts decide (bench/results/hard.md). Small loops, and those whose interval was found easily,
-// do without: their formulas find the shortest schedule as soon.
+// do without: their formulas find the shortest schedule as soon. Of loops of many ops that is so
+// however the interval was found.
 #include <algorithm>
 
 #include "engine/order/copies.hpp"
@@ -23,6 +24,10 @@ constexpr std::int64_t kConflicts = 100;        // of a neighbourhood
 constexpr std::int64_t kPatience = 4'000;       // since the last schedule
 constexpr std::int64_t kListEffort = 200;       // ListScheduleOptions
 constexpr int kRounds = 200;                    // the same
+// Of a loop of many ops a schedule that is longer than the bound by one in so many at the most:
+// what is near it comes before the list scheduler, with so many conflicts at first.
+constexpr Cycle kShortShare = 16;
+constexpr std::int64_t kFirstNear = 8'000;
 
 }  // namespace
 
@@ -61,18 +66,22 @@ void shorten(const Search& search, Schedule& best, Cycle low) {
   if (best.length <= low || ops < kSmallLoop) return;
   const bool many = ops > kManyOps || search.budget.conflicts() >= kHardForCopies;
   if (!many && search.budget.conflicts() < kHard) return;
+  const bool near = ops > kManyOps && ops <= kMostNear && list_can_answer(search);
   search.budget.complete([&] {
     if (const auto rolled = many ? rolled_of(search) : std::nullopt)
       if (auto shorter = shorter_by_copies(search, *rolled, best)) {
         best = shortened(search, *shorter);
         search.report.state().length_high = best.length;
       }
+    if (near && best.length > low && best.length <= low + low / kShortShare)
+      shorten_near(search, best, low, kFirstNear);
     if (ops > kManyOps && best.length > low && list_can_answer(search)) {
       shorten_by_list(search, best, low, kListEffort);
       TWILL_LOG("shortened by the list scheduler to L = ", best.length);
       search.report.state().length_high = best.length;
     }
-    if (best.length > low && search.budget.conflicts() >= kHard) shorten_near(search, best, low, 0);
+    if (best.length > low && (near || search.budget.conflicts() >= kHard))
+      shorten_near(search, best, low, 0);
   });
 }
 
