@@ -113,7 +113,7 @@ def beside_interpreter(case, folder, path, text):
             for _, key in zip(inspect.signature(module.kernel).parameters, types):
                 arguments.append(stand_in.Pointer(kinds[key], memory[key]) if key in memory else numbers[key])
             if hasattr(module, "DEPTH"):
-                arguments.append(n if n < module.DEPTH else -1)
+                arguments.append(n * case.rounds if n * case.rounds < module.DEPTH else -1)
             stand_in.run_grid(module.kernel, arguments, tuple(grid), 1, late, None)
             for name in memory:
                 got, want, was = np.asarray(memory[name], np.float64), value(name, after[name]), value(name, before[name])

@@ -25,6 +25,7 @@ class Case:
     # Of n steps: (the numbers, the grid), for a run beside Triton's interpreter; None = there is none.
     launch: object = None
     counts: tuple = (0, 1, 2, 3, 5)
+    rounds: int = 1  # iterations of the written loop in each step: two loops in each other are one
     negative: tuple = ()  # pointers to numbers below 0
     scale: dict = dataclasses.field(default_factory=dict)
     tables: dict = dataclasses.field(default_factory=dict)  # integers behind pointers
@@ -312,7 +313,7 @@ CASES += [
     fourth("latent_decode", dict(H=64, N=64, D=256, R=64, PAGE=64), "length", "lse_ptr", kinds=i32("pages_ptr"), tables={"pages_ptr": (5, 3, 9, 1, 0, 2, 7, 4)},
            launch=lambda n: (dict(length=length(n), scale=0.1), (2, 1, 1)), counts=(1, 2, 3, 7)),
     fourth("indexer", dict(H=8, M=128, N=128, D=64), "n", "w_ptr s_ptr", launch=lambda n: (dict(n=256), (1, 2, 1)), counts=(1,)),
-    fourth("gqa_dkv", dict(G=2, M=64, N=128, D=64), "n", "lse_ptr delta_ptr", launch=lambda n: (dict(n=64 * n, scale=0.1), (1, 1, 1)), counts=(1, 2, 3, 7)),
+    fourth("gqa_dkv", dict(G=2, M=64, N=128, D=64), "n", "lse_ptr delta_ptr", launch=lambda n: (dict(n=64 * n, scale=0.1), (1, 1, 1)), counts=(1, 2, 3, 7), rounds=2),
     fourth("wkv_heads", dict(D=64), "T", launch=lambda n: (dict(T=n), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
     fourth("gru_cells", dict(B=64, D=128), "T", "h_ptr", scale={"u_ptr": 0.1}, launch=lambda n: (dict(T=n), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
     fourth("batched_gemm", dict(BM=128, BN=128, BK=64), "K lda ldb ldc sa sb sc", floats="alpha beta",

@@ -14,7 +14,7 @@
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/lexer.hpp"
 #include "graph/ttgir/op_class.hpp"
-#include "graph/ttgir/parser.hpp"
+#include "graph/ttgir/parsed_edits.hpp"
 #include "graph/ttgir/text_edit.hpp"
 
 namespace twill::ttgir {
@@ -54,7 +54,7 @@ class BranchChooser {
                 [](const Renamed& a, const Renamed& b) { return a.begin < b.begin; });
     for (const int op : taken) replace(op);
     rename();
-    return parsed();
+    return parsed_edits(m_, std::move(edits_));
   }
 
  private:
@@ -313,49 +313,6 @@ class BranchChooser {
       if (name->starts_with("chosen.") && end < text.size() && text[end] == '#')
         end = std::min(text.find_first_not_of("0123456789", end + 1), text.size());
       edits_.push_back({t.offset + 1, end - t.offset - 1, *name});
-    }
-  }
-
-  /// The new text; each op has the place of that which stood there.
-  std::optional<Module> parsed() {
-    std::stable_sort(edits_.begin(), edits_.end(),
-                     [](const TextEdit& a, const TextEdit& b) { return a.offset < b.offset; });
-    const auto lines_in = [](std::string_view text) {
-      return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-    };
-    const std::string_view text = *m_.text;
-    std::vector<std::size_t> line_of = {0, 1};  // per line of the new text, from 1
-    std::size_t line = 1, done = 0;
-    const auto pass = [&](std::size_t end) {
-      for (; done < end; ++done)
-        if (text[done] == '\n') line_of.push_back(++line);
-    };
-    for (const TextEdit& edit : edits_) {
-      pass(edit.offset);
-      line_of.insert(line_of.end(), lines_in(edit.text), line);
-      line += lines_in(text.substr(edit.offset, edit.removed));
-      done = edit.offset + edit.removed;
-    }
-    pass(text.size());
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> places(line + 1);
-    std::size_t seen = 0, now = 1;
-    std::vector<std::pair<std::size_t, std::size_t>> begins;  // of ops
-    for (std::size_t op = 0; op < m_.ops.size(); ++op) begins.emplace_back(m_.ops[op].begin, op);
-    std::sort(begins.begin(), begins.end());
-    for (const auto& [begin, op] : begins) {
-      for (; seen < begin; ++seen) now += text[seen] == '\n';
-      if (places[now].first == 0) places[now] = {m_.ops[op].line, m_.ops[op].column};
-    }
-    try {
-      Module again = parse_module(edited(*m_.text, std::move(edits_)), m_.source);
-      for (Operation& op : again.ops) {
-        if (op.line >= line_of.size() || line_of[op.line] >= places.size()) continue;
-        const auto& place = places[line_of[op.line]];
-        if (place.first != 0) std::tie(op.line, op.column) = place;
-      }
-      return again;
-    } catch (const InputError&) {  // (A file that has one of the names.)
-      return std::nullopt;
     }
   }
 

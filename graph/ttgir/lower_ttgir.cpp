@@ -13,6 +13,7 @@
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/chosen_branches.hpp"
 #include "graph/ttgir/counted_while.hpp"
+#include "graph/ttgir/flat_nests.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/modules.hpp"
 #include "graph/ttgir/named_ops.hpp"
@@ -155,6 +156,8 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
       result.module = parse_module(*stored, source);
   // (Of what is solved alone a branch stays one op, and what is written back stays as it came.)
   const bool computes = loop_options.undo_rings;
+  if (computes)
+    if (auto flat = with_flat_nests(result.module)) result.module = std::move(*flat);
   if (computes)
     if (auto chosen = with_chosen_branches(result.module)) result.module = std::move(*chosen);
   LoopOptions as_read = loop_options;

@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
@@ -824,6 +824,22 @@ class RowsInTurn:
         yield off(self.z, most + np.log2(np.maximum(total, 0.0078125)))
 
 
+class HeadsAdded:
+    """heads_added(x, w, y, steps, first, heads): three heads of two programs, with n steps each."""
+
+    def make(self, n, random):
+        self.steps, self.grid, self.trips = n, (2,), 3 * n
+        self.x, self.w = around.floats(random, 7, 32, 64 * n), around.floats(random, 7)
+        self.y = np.full((32, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.y, self.steps, 2, 7]
+
+    def errors(self):
+        heads = self.x[2::2].astype(np.float64) * self.w[2::2, None, None].astype(np.float64)
+        yield off(self.y, heads.reshape(3, 32, self.steps, 64).sum(axis=(0, 2)))
+
+
 class LongTaps(Taps):
     """long_taps(x, w, first, y, steps)."""
     TAPS = 6
@@ -835,7 +851,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
-                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith})
+                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith})
 
 
 def main():

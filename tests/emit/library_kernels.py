@@ -613,6 +613,19 @@ def begun_with(x_ptr, y_ptr, state_ptr, scale_ptr, steps, seed, first, D: tl.con
     tl.store(scale_ptr, scale)
 
 
+@triton.jit
+def heads_added(x_ptr, w_ptr, y_ptr, steps, first, heads, M: tl.constexpr, N: tl.constexpr):
+    """The sum of the tiles of every second head from the first one on, each head times its weight: two loops in each other."""
+    rows, c = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, N)
+    total = tl.zeros([M, N], tl.float32)
+    for head in range(first, heads, 2):
+        weight = tl.load(w_ptr + head)
+        base = head * (steps * (2 * M * N))
+        for t in range(1, steps + 1):
+            total += tl.load(x_ptr + base + rows[:, None] * (steps * N) + ((t - 1) * N + c)[None, :]) * weight
+    tl.store(y_ptr + rows[:, None] * N + c[None, :], total)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -649,6 +662,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (while_counted, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, first=i32, steps=i32", dict(D=256)),
     (blocks_by_pointers, "x_ptr=*fp16:16, w_ptr=*fp16:16, s_ptr=*fp32:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(BLOCK_M=128, BLOCK_N=64, BLOCK_K=64)),
     (blocks_measured, "x_ptr=*fp16:16, w_ptr=*fp16:16, v_ptr=*fp32:16, y_ptr=*fp16:16, most_ptr=*fp32:16, blocks=i32, K=i32:16", dict(M=128, N=64, D=512)),
+    (heads_added, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32, first=i32, heads=i32", dict(M=16, N=64)),
     (rows_in_turn, "x_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, blocks=i32, columns=i32:16", dict(M=16, N=64)),
     (both_chosen, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, w_ptr=*fp32:16, last_ptr=*fp32:16, steps=i32, limit=i32", dict(M=64, N=64)),
     (words_carried, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*fp32:16, state_ptr=*i32:16, count_ptr=*i32:16, steps=i32", dict(D=512)),
