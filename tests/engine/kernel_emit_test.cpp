@@ -444,10 +444,31 @@ TEST_CASE("what one store behind the loop needs is on one slot, where it has to 
   REQUIRE(made.size() == 4);
   CHECK(made["s0_one"] == made["s0_two"]);
   CHECK(made["s1_one"] == made["s1_two"]);
-  // The tile whole takes more registers than a thread has.
-  const EmittedKernel whole = emit_kernel(program_source(read_triton(text, "module")), {});
-  CHECK(whole.result.missing == Missing::text);
-  CHECK(whole.result.rule == "storage");
+  // Both tiles whole take more registers than a thread has: one is handed on behind the loop, at
+  // the least I.
+  const ProgramSource undivided = program_source(read_triton(text, "module"));
+  const EmittedKernel whole = emit_kernel(undivided, {});
+  REQUIRE_MESSAGE(!whole.text.empty(), whole.result.why);
+  CHECK(whole.result.made->program.initiation_interval == 1'024);
+  CHECK(whole.text.find("_last = gl.allocate_shared_memory(gl.float32, [128, ") !=
+        std::string::npos);
+  // What is written of a program alone has no such leeway.
+  const auto alone = emit_program(*whole.result.made);
+  REQUIRE(std::holds_alternative<program::Refusal>(alone));
+  CHECK(std::get<program::Refusal>(alone).rule == "storage");
+}
+
+TEST_CASE("products of Hopper are on the slots of who uses them, where the text needs that") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/attention-latent-hopper.ttgir");
+  const ProgramSource source = program_source(read_triton(text, "module"));
+  const ProgramResult best = best_program(source);
+  REQUIRE(best.made);
+  const auto alone = emit_program(*best.made);
+  REQUIRE(std::holds_alternative<program::Refusal>(alone));
+  CHECK(std::get<program::Refusal>(alone).rule == "handed product");
+  const EmittedKernel kernel = emit_kernel(source, {});
+  REQUIRE_MESSAGE(!kernel.text.empty(), kernel.result.why);
+  CHECK(kernel.result.made->program.initiation_interval >= best.made->program.initiation_interval);
 }
 
 TEST_CASE("ops that are to be on one slot are, and the problem is the one without that") {

@@ -167,9 +167,9 @@ TEST_CASE("where there is no schedule, or no room for a kernel, other ways are t
   const std::string swiglu = " " TWILL_TEST_DATA "/ttgir/swiglu-hopper.ttgir";
   const Run emitted = run_twill("emit" + swiglu);
   CHECK(emitted.code == 0);
-  CHECK(
-      contains(emitted.err, "is needed after the loop on another slot): made with --subtile M=2"));
-  CHECK(run_twill("emit" + swiglu + " --subtile M=2 --quiet").out == emitted.out);
+  // (With tiles handed on behind the loop there is one as it is.)
+  CHECK_FALSE(contains(emitted.err, "made with"));
+  CHECK(contains(emitted.out, "every I = 1024 cycles"));
   // A schedule is of the registers that its problem has; several loops share theirs.
   const Run both = run_twill("emit hopper-fwd-sub2 s.json --registers auto");
   CHECK(both.code == 2);
