@@ -31,9 +31,16 @@ class FlatNestReader {
 
   std::optional<Module> run() {
     if (!m_.gaps.empty()) return std::nullopt;
+    std::vector<FlatNest> nests;
+    std::size_t loops = 0;
+    for (std::size_t op = 0; op < m_.ops.size(); ++op) {
+      loops += m_.ops[op].name == "scf.for" || m_.ops[op].name == "scf.while" ? 1 : 0;
+      if (const auto nest = nest_at(static_cast<int>(op))) nests.push_back(*nest);
+    }
+    // (A nest before another loop is repeated as it is, by each slot that needs what it makes.)
+    if (nests.empty() || loops != 2 * nests.size()) return std::nullopt;
     std::vector<TextEdit> edits;
-    for (std::size_t op = 0; op < m_.ops.size(); ++op)
-      if (const auto nest = nest_at(static_cast<int>(op))) add(*nest, edits);
+    for (const FlatNest& nest : nests) add(nest, edits);
     if (edits.empty()) return std::nullopt;
     return parsed_edits(m_, std::move(edits));
   }

@@ -13,7 +13,8 @@ namespace twill::ttgir {
 /// loop, `g` and `i` are its quotient and rest by the number of these. So the loads of the next
 /// `g` are under way while the last steps of this one are computed. (Loop coalescing,
 /// Polychronopoulos 1987; Triton fuses such nests, too, FuseNestedLoops.) Bounds are integers of
-/// i32 that are there before both, steps constants of 1 or more. nullopt = there is no such nest.
+/// i32 that are there before both, steps constants of 1 or more. nullopt = there is no
+/// such nest, or a loop that is in none.
 std::optional<Module> with_flat_nests(const Module& module);
 
 }  // namespace twill::ttgir

@@ -112,6 +112,12 @@ TEST_CASE("other nests stay two loops") {
         "      %q = tt.splat %p : !tt.ptr<f32> -> tensor<16x16x!tt.ptr<f32>>\n"
         "      %v = tt.load %q : tensor<16x16x!tt.ptr<f32>>\n";
   });
+  // There is another loop: who needs the nest before it repeats that as it is.
+  std::string more = nest({});
+  more.insert(more.find("    tt.store %p, %r2#0"),
+              "    %o = scf.for %j = %c0 to %n step %c2 iter_args(%q = %x) -> (f32)  : i32 {\n"
+              "      scf.yield %q : f32\n    }\n");
+  CHECK_FALSE(ttgir::with_flat_nests(ttgir::parse_module(more, "module")));
   // Counters of 64 bits; a name that is taken.
   stays([](Parts& p) {
     p.type = "i64";
