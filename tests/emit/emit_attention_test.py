@@ -18,7 +18,10 @@ pointers.SERIALISED.add("attention-differential-hopper")
 pointers.SPILLS.update({"attention-differential-hopper": 144, "attention-differential-blackwell": 8, "attention-cosine-blackwell": 312, "attention-latent-blackwell": 36})
 # Places of rows are loaded one by one.
 pointers.NARROW.update({"attention-latent-hopper": 4, "attention-latent-blackwell": 4})
-IMPLIED = {}
+# Where pages lie, and which columns there are, is loaded and computed again by who needs it: nobody reads these buffers (six waits on Blackwell); the
+# second product waits for the first, which has waited for both tiles from before the loop. The fence there, and those of Hopper and of the other
+# kernels, are counted, not traced.
+IMPLIED = {"attention-latent-blackwell": 7, "attention-latent-hopper": 2, "attention-cosine-hopper": 2, "attention-differential-blackwell": 1}
 LEAST = 0.0078125  # that a sum of exponentials is taken for
 
 
