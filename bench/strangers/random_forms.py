@@ -36,12 +36,8 @@ class Wide(Kernel):
 
     def folded(self):
         """Reductions that are no sum and no maximum of floats."""
-        a = self.random.choice([v for v in self.pool if v.kind == "i32" and v.axes] or [None])
+        a, axis, rest = self.axis_of("i32")
         if not a:
-            return
-        axis = self.random.randrange(len(a.axes))
-        rest = a.axes[:axis] + a.axes[axis + 1:]
-        if rest not in self.axes:
             return
         how = self.random.choice(["tl.xor_sum({}, {})", "tl.max({}, {})", "tl.min({}, {})", "tl.max({}.to(tl.uint32, bitcast=True), {}).to(tl.int32, bitcast=True)",
                                   "tl.min(({}).to(tl.uint32), {}).to(tl.int32)", "tl.sum({} & 7, {})", "tl.argmax({}, {})", "tl.argmin({}, {})"])

@@ -212,13 +212,16 @@ class Kernel:
             kind = self.random.choice(["fp16", "bf16"])
             self.new(f"{a.name}.to({TYPES[kind]}).to(tl.float32)", a.axes, "fp32", a.bound + 0.1)
 
+    def axis_of(self, kind):
+        """A tile or vector of that kind, one of its axes, and the others; (None, 0, "") where there is none or nothing has those."""
+        a = self.random.choice([v for v in self.pool if v.kind == kind and v.axes] or [None])
+        axis = self.random.randrange(len(a.axes)) if a else 0
+        rest = a.axes[:axis] + a.axes[axis + 1:] if a else ""
+        return (a, axis, rest) if a and rest in self.axes else (None, 0, "")
+
     def reduced(self):
-        a = self.random.choice([v for v in self.pool if v.kind == "fp32" and v.axes] or [None])
+        a, axis, rest = self.axis_of("fp32")
         if not a:
-            return
-        axis = self.random.randrange(len(a.axes))
-        rest = a.axes[:axis] + a.axes[axis + 1:]
-        if rest not in self.axes:
             return
         what = self.random.choice(["sum", "max", "min"])
         size = self.sizes[a.axes[axis]]

@@ -40,12 +40,8 @@ class Users(Wide):
 
     def least_place(self):
         """Reductions of words, and where an integer is the smallest."""
-        a = self.random.choice([v for v in self.pool if v.kind == "i32" and v.axes] or [None])
+        a, axis, rest = self.axis_of("i32")
         if not a:
-            return
-        axis = self.random.randrange(len(a.axes))
-        rest = a.axes[:axis] + a.axes[axis + 1:]
-        if rest not in self.axes:
             return
         how = self.random.choice(["tl.max({}.to(tl.uint32, bitcast=True) * 77, {})", "tl.min({}.to(tl.uint32, bitcast=True), {})", "tl.argmin({} & 15, {})", "tl.argmax({} ^ 9, {})"])
         text = how.format(a.name, axis)

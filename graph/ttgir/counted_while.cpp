@@ -6,6 +6,7 @@
 
 #include "graph/ttgir/comparison.hpp"
 #include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/op_text.hpp"
 #include "graph/ttgir/text_edit.hpp"
 
 namespace twill::ttgir {
@@ -42,23 +43,11 @@ class WhileReader {
   }
 
  private:
+  int index_of(const Operation& op) const { return static_cast<int>(&op - m_.ops.data()); }
+
   const Block* only_block(const Operation& op, std::size_t region) const {
     const auto& blocks = m_.regions[static_cast<std::size_t>(op.regions[region])].blocks;
     return blocks.size() == 1 ? &m_.block(blocks[0]) : nullptr;
-  }
-
-  /// Is a value there before the loop? (What one of its regions makes is not.)
-  bool outside(const Operation& loop, int value) const {
-    constexpr int kMostAround = 1'000;
-    const Value& v = m_.value(value);
-    int block = v.op == kNone ? v.block : m_.op(v.op).block;
-    for (int k = 0; k < kMostAround && block != kNone; ++k) {
-      const int around = m_.regions[static_cast<std::size_t>(m_.block(block).region)].op;
-      if (around == kNone) return true;
-      if (&m_.op(around) == &loop) return false;
-      block = m_.op(around).block;
-    }
-    return block == kNone;
   }
 
   std::optional<Count> count(const Operation& loop, const Block& asks, const Block& does) const {
@@ -81,7 +70,8 @@ class WhileReader {
         std::find(asks.arguments.begin(), asks.arguments.end(), compares.operands[first]);
     Count made;
     made.end = compares.operands[1 - first];
-    if (counts == asks.arguments.end() || !outside(loop, made.end)) return std::nullopt;
+    if (counts == asks.arguments.end() || !is_there_before(m_, made.end, index_of(loop)))
+      return std::nullopt;
     made.operand = static_cast<std::size_t>(counts - asks.arguments.begin());
     const Type *type = m_.type_of(*counts), *end = m_.type_of(made.end);
     const int next = m_.value(yield.operands[made.operand]).op;
@@ -94,19 +84,8 @@ class WhileReader {
     if (added[mine] != does.arguments[made.operand]) return std::nullopt;
     made.step = added[1 - mine];
     const auto step = constant_integer(m_, made.step);
-    if (!step || *step < 1 || !outside(loop, made.step)) return std::nullopt;
+    if (!step || *step < 1 || !is_there_before(m_, made.step, index_of(loop))) return std::nullopt;
     return made;
-  }
-
-  /// %x, or %x#1 where its op has several results.
-  std::string name_of(int value) const {
-    const Value& v = m_.value(value);
-    std::string name = "%" + std::string(v.name);
-    if (v.op == kNone) return name;
-    const std::vector<int>& all = m_.op(v.op).results;
-    const bool shared = std::count_if(all.begin(), all.end(),
-                                      [&](int one) { return m_.value(one).name == v.name; }) > 1;
-    return shared ? name + "#" + std::to_string(v.index) : name;
   }
 
   /// Behind the label of the second region, whose arguments it names; npos = there is none.
@@ -142,14 +121,15 @@ class WhileReader {
     for (std::size_t k = 0; k < loop.operands.size(); ++k) {
       const Type* of = m_.type_of(loop.operands[k]);
       if (of == nullptr) return std::nullopt;
-      carried +=
-          (k == 0 ? "" : ", ") + name_of(does->arguments[k]) + " = " + name_of(loop.operands[k]);
+      carried += (k == 0 ? "" : ", ") + written_name(m_, does->arguments[k]) + " = " +
+                 written_name(m_, loop.operands[k]);
       types += (k == 0 ? "" : ", ") + std::string(of->text);
     }
     // (A name that no printer makes.)
-    const std::string counter = "%counted.of." + std::to_string(&loop - m_.ops.data());
-    std::string text = "scf.for " + counter + " = " + name_of(loop.operands[counted->operand]) +
-                       " to " + name_of(counted->end) + " step " + name_of(counted->step) +
+    const std::string counter = "%counted.of." + std::to_string(index_of(loop));
+    std::string text = "scf.for " + counter + " = " +
+                       written_name(m_, loop.operands[counted->operand]) + " to " +
+                       written_name(m_, counted->end) + " step " + written_name(m_, counted->step) +
                        " iter_args(" + carried + ") -> (" + types + ")  : " + type + " {";
     TextEdit edit = without(loop.begin, end);
     edit.text.insert(0, text);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/op_text.hpp"
 #include "graph/ttgir/parsed_edits.hpp"
 #include "graph/ttgir/text_edit.hpp"
 
@@ -58,16 +59,6 @@ class FlatNestReader {
     if (yield.name != "scf.yield" || yield.operands.size() != op.results.size()) return nullptr;
     const Type* counts = m_.type_of(body.arguments[0]);
     return counts != nullptr && counts->text == "i32" ? &body : nullptr;
-  }
-
-  /// Is a value there before the loop?
-  bool before(int value, int loop) const {
-    const Value& v = m_.value(value);
-    int op = v.op;
-    if (op == kNone) op = m_.regions[static_cast<std::size_t>(m_.block(v.block).region)].op;
-    for (; op != kNone; op = m_.parent(op))
-      if (op == loop) return false;
-    return true;
   }
 
   /// Does it compute a place, a mask or a number, or load some, and nothing else?
@@ -124,7 +115,7 @@ class FlatNestReader {
           users_[static_cast<std::size_t>(inner.results[k])] != 1)
         return std::nullopt;
     for (std::size_t k = 0; k < kBoundsOfFor; ++k)
-      if (!before(inner.operands[k], index)) return std::nullopt;
+      if (!is_there_before(m_, inner.operands[k], index)) return std::nullopt;
     const auto outer_step = constant_integer(m_, outer.operands[2]);
     const auto inner_step = constant_integer(m_, inner.operands[2]);
     if (!outer_step || !inner_step || *outer_step < 1 || *inner_step < 1) return std::nullopt;
@@ -138,17 +129,6 @@ class FlatNestReader {
   }
 
   // ---- The text.
-
-  /// %x, or %x#1 where its op has several results.
-  std::string name_of(int value) const {
-    const Value& v = m_.value(value);
-    std::string name = "%" + std::string(v.name);
-    if (v.op == kNone) return name;
-    const std::vector<int>& all = m_.op(v.op).results;
-    const bool shared = std::count_if(all.begin(), all.end(),
-                                      [&](int one) { return m_.value(one).name == v.name; }) > 1;
-    return shared ? name + "#" + std::to_string(v.index) : name;
-  }
 
   std::size_t line_of(std::size_t offset) const {
     const std::size_t end = m_.text->rfind('\n', offset);
@@ -178,10 +158,12 @@ class FlatNestReader {
       return mine + name + " = arith." + op + " " + a + ", " + b + " : i32\n";
     };
     const auto steps = [&](const std::string& name, const Operation& loop, std::int64_t step) {
-      return binary(name + ".span", "subi", name_of(loop.operands[1]), name_of(loop.operands[0])) +
+      return binary(name + ".span", "subi", written_name(m_, loop.operands[1]),
+                    written_name(m_, loop.operands[0])) +
              number(name + ".less", step - 1) +
              binary(name + ".up", "addi", mine + name + ".span", mine + name + ".less") +
-             binary(name + ".full", "divsi", mine + name + ".up", name_of(loop.operands[2])) +
+             binary(name + ".full", "divsi", mine + name + ".up",
+                    written_name(m_, loop.operands[2])) +
              binary(name, "maxsi", mine + name + ".full", mine + "zero");
     };
     edits.push_back({outer_line, 0,
@@ -191,14 +173,15 @@ class FlatNestReader {
                          binary("all", "muli", mine + "rounds", mine + "steps")});
     std::string carried, types;
     for (std::size_t k = 0; k < outer.results.size(); ++k) {
-      carried += (k == 0 ? "" : ", ") + name_of(body.arguments[1 + k]) + " = " +
-                 name_of(outer.operands[kBoundsOfFor + k]);
+      carried += (k == 0 ? "" : ", ") + written_name(m_, body.arguments[1 + k]) + " = " +
+                 written_name(m_, outer.operands[kBoundsOfFor + k]);
       types += (k == 0 ? "" : ", ") + std::string(m_.type_of(outer.results[k])->text);
     }
     const auto counter = [&](const std::string& name, int of, const Operation& loop) {
-      std::string text = binary(name + ".far", "muli", mine + name, name_of(loop.operands[2]));
-      return text + name_of(of) + " = arith.addi " + name_of(loop.operands[0]) + ", " + mine +
-             name + ".far : i32\n";
+      std::string text =
+          binary(name + ".far", "muli", mine + name, written_name(m_, loop.operands[2]));
+      return text + written_name(m_, of) + " = arith.addi " + written_name(m_, loop.operands[0]) +
+             ", " + mine + name + ".far : i32\n";
     };
     edits.push_back({outer.begin, outer_body - outer.begin,
                      "scf.for " + mine + "t = " + mine + "zero to " + mine + "all step " + mine +

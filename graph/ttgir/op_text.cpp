@@ -78,6 +78,25 @@ std::string without_operand(std::string text, const std::string& name) {
 
 }  // namespace
 
+std::string written_name(const Module& module, int value) {
+  const Value& v = module.value(value);
+  std::string name = "%" + std::string(v.name);
+  if (v.op == kNone) return name;
+  const std::vector<int>& all = module.op(v.op).results;
+  const auto shares = [&](int one) { return module.value(one).name == v.name; };
+  if (std::count_if(all.begin(), all.end(), shares) < 2) return name;
+  return name + "#" + std::to_string(std::count_if(all.begin(), all.begin() + v.index, shares));
+}
+
+bool is_there_before(const Module& module, int value, int op) {
+  const Value& v = module.value(value);
+  int around = v.op;
+  if (around == kNone)
+    around = module.regions[static_cast<std::size_t>(module.block(v.block).region)].op;
+  while (around != kNone && around != op) around = module.parent(around);
+  return around == kNone;
+}
+
 bool in_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '$' || c == '.' || c == '-';

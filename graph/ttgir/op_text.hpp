@@ -14,6 +14,12 @@ namespace twill::ttgir {
 /// The text of an op with other names, with their %, for values that it reads; without locations.
 std::string op_text(const Module& module, int op, const std::map<int, std::string>& names);
 
+/// A value as the text has it: %x, or %x#1 where results share the name.
+std::string written_name(const Module& module, int value);
+
+/// Is a value there before an op begins: neither its result nor made in its regions?
+bool is_there_before(const Module& module, int value, int op);
+
 /// May a character be within the name of a value?
 bool in_name(char c);
 

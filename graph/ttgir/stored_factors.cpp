@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/op_text.hpp"
 #include "graph/ttgir/text_edit.hpp"
 #include "graph/ttgir/type.hpp"
 
@@ -62,13 +63,6 @@ class StoredFactors {
     return op == kNone ? nullptr : &m_.op(op);
   }
 
-  std::string name_of(int value) const {
-    const Operation* const op = maker(value);
-    return "%" + std::string(m_.value(value).name) +
-           (op != nullptr && op->results.size() > 1 ? "#" + std::to_string(m_.value(value).index)
-                                                    : "");
-  }
-
   static std::string buffer_type(const std::vector<std::int64_t>& shape, const Type& type,
                                  std::int64_t line_bytes, bool transposed) {
     return "!ttg.memdesc<" + std::to_string(shape[0]) + "x" + std::to_string(shape[1]) + "x" +
@@ -113,13 +107,13 @@ class StoredFactors {
     const std::int64_t line = std::min(kLine, from->shape[1] * 2);
     if (line < kLeastLine || (line & (line - 1)) != 0) return;
     const std::string stored = buffer_type(from->shape, *from, line, false);
-    const std::string alloc =
-        "ttg.local_alloc " + name_of(tile) + " : (" + std::string(from->text) + ") -> " + stored;
+    const std::string alloc = "ttg.local_alloc " + written_name(m_, tile) + " : (" +
+                              std::string(from->text) + ") -> " + stored;
     std::string read = stored;
     if (turned) {
       read = buffer_type(to->shape, *to, line, true);
       replace(*turn, alloc);
-      replace(op, "ttg.memdesc_trans " + name_of(op.operands[0]) +
+      replace(op, "ttg.memdesc_trans " + written_name(m_, op.operands[0]) +
                       " {order = array<i32: 1, 0>} : " + stored + " -> " + read);
     } else {
       replace(op, alloc);
