@@ -5,7 +5,6 @@ usage: emit_attention_test.py TWILL [--compile] [--removed] [MODULE...]
 As emit_pointers_test.py, whose runs these are. The functions are those of attention_kernels.py.
 """
 import sys
-import tempfile
 
 import emit_around_test as around
 import emit_pointers_test as pointers
@@ -98,12 +97,7 @@ around.ORACLES.update({"attention-differential": Differential, "attention-cosine
 
 
 def main():
-    twill, cases, compiles, removes = around.asked(CASES)
-    failed = False
-    with tempfile.TemporaryDirectory() as folder:
-        for case in cases:
-            failed |= pointers.checked(twill, case, folder, removes, compiles, IMPLIED.get(case, 0))
-    return 1 if failed else 0
+    return around.checked(CASES, IMPLIED)
 
 
 if __name__ == "__main__":
