@@ -1,8 +1,9 @@
 // Writes one slot's function in Gluon. Private to graph/emit/: gluon_slot.cpp (the loop, registers
 // over iterations), gluon_waits.cpp (waits, arrivals, products in flight), gluon_ops.cpp (ops),
-// gluon_copies.cpp (between global and shared memory), gluon_finish.cpp (what follows the loop),
-// gluon_earlier.cpp (loops before the loop), gluon_products.cpp (products outside the loop),
-// gluon_initial.cpp (what is carried in memory and computed before the slots begin).
+// gluon_mma.cpp (products of the loop), gluon_copies.cpp (between global and shared memory),
+// gluon_finish.cpp (what follows the loop), gluon_earlier.cpp (loops before the loop),
+// gluon_products.cpp (products outside the loop), gluon_initial.cpp (what is carried in
+// memory and computed before the slots begin).
 #pragma once
 
 #include <map>
