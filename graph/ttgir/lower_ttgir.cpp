@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "graph/error.hpp"
+#include "graph/index.hpp"
 #include "graph/lowering/costed_loop.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/chosen_branches.hpp"
 #include "graph/ttgir/counted_while.hpp"
 #include "graph/ttgir/flat_nests.hpp"
+#include "graph/ttgir/index_values.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/modules.hpp"
 #include "graph/ttgir/named_ops.hpp"
@@ -108,6 +110,17 @@ InputError with_names(const InputError& error, const LoweredModule& lowered) {
   return {error.file(), error.place(), error.value(), error.rule() + "; " + names};
 }
 
+/// A loop that counts has its bounds, its step, and what each variable that it carries begins with.
+void check_bounds(const Module& module, const Operation& loop) {
+  std::size_t variables = 1;
+  if (!loop.regions.empty())
+    if (const auto& blocks = module.regions[at(loop.regions[0])].blocks; !blocks.empty())
+      variables = module.block(blocks[0]).arguments.size();
+  if (variables == 0 || loop.operands.size() != kFirstLoopVariable + variables - 1)
+    throw InputError(module.source, Module::place(loop), std::string(loop.name),
+                     "must have two bounds, a step, and a value for each variable that it carries");
+}
+
 /// How many operands ops have that places and integers are made of, so that who looks through them
 /// need not ask.
 void check_operands(const Module& module) {
@@ -119,6 +132,7 @@ void check_operands(const Module& module) {
       {"arith.select", 3},     {"arith.extsi", 1}, {"arith.extui", 1},       {"arith.trunci", 1},
       {"arith.index_cast", 1}, {"tt.splat", 1},    {"ttg.convert_layout", 1}};
   for (const Operation& op : module.ops) {
+    if (op.name == "scf.for") check_bounds(module, op);
     const auto count = kCounts.find(op.name);
     if (count != kCounts.end() && (op.operands.size() != count->second || op.results.size() != 1))
       throw InputError(module.source, Module::place(op), std::string(op.name),

@@ -190,6 +190,27 @@ TEST_CASE("ops without the types or results that they have") {
               "      %x = tt.dot %t, %t, %s : !t * !t -> tensor<f32>\n"));
 }
 
+// (A step that is missing was read beyond the loop's operands until 2026-11-30.)
+TEST_CASE("a loop has two bounds, a step, and what its variables begin with") {
+  const std::string whole = loop_of("      %y = arith.addf %t, %t : !t\n");
+  CHECK(outcome(whole) == "");
+  for (const std::string& left : {std::string(" to %a"), std::string(" step %a"),
+                                  std::string(" to %a step %a"), std::string(" = %a")}) {
+    CAPTURE(left);
+    std::string text = whole;
+    const std::size_t place = text.find(left, text.find("scf.for"));
+    REQUIRE(place != std::string::npos);
+    const std::size_t end = left == " = %a" ? place + 2 : place;
+    text.erase(end, left.size() - (end - place));
+    CHECK(has(outcome(text), "must have two bounds, a step"));
+  }
+  std::string carries = whole;
+  const std::string header = "%a step %a  : i32 {";
+  carries.replace(carries.find(header), header.size(),
+                  "%a iter_args(%x = %t) -> (!t)  : i32 {");  // (its step is the tile)
+  CHECK(has(outcome(carries), "must have two bounds, a step"));
+}
+
 TEST_CASE("nothing follows what ends a block") {
   CHECK(has(outcome(loop_of("      %x = tt.reduce.return %t : !t\n"
                             "      %y = arith.addf %x, %t : !t\n")),
