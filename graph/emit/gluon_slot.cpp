@@ -8,6 +8,7 @@
 
 #include "graph/emit/descriptors.hpp"
 #include "graph/emit/gluon_slot_printer.hpp"
+#include "graph/emit/register_pressure.hpp"
 #include "graph/meaning/number_type.hpp"
 
 namespace twill::emit {
@@ -237,7 +238,7 @@ void SlotPrinter::loop() {
                 ":  # fewer iterations than stages");
     use(trips);
     const std::size_t before_text = text_.size();
-    for (const Step& step : code_->short_runs[at(n)]) print(2, step);
+    for (const Step& step : code_->short_runs[at(n)]) print_at_end(2, step);
     fence_if_due(2);
     drain(2);
     if (text_.size() == before_text) line(2, "pass");
@@ -259,12 +260,25 @@ void SlotPrinter::loop() {
   const bool nothing_yet = text_.size() == before_text;
   if (depth > 0) line(in, "# epilogue");
   before_text = text_.size();
-  for (const Step& step : code_->epilogue) print(in, step);
+  for (const Step& step : code_->epilogue) print_at_end(in, step);
   fence_if_due(in);
   drain(in);
   if (depth > 0 && nothing_yet && text_.size() == before_text) line(in, "pass");
   most();
   state_.reads = std::move(reads);
+}
+
+/// A step of the loop's end. Products of its last iterations are in flight where in the loop a wait
+/// for the next one's ends them; where a tile is read from memory beside them ptxas lacks registers
+/// (13.4, C7512: it ends each product of the kernel before the next one).
+void SlotPrinter::print_at_end(int in, const Step& step) {
+  if (!step.is_wait && plan_.legal.target == Target::hopper && !state_.flights.empty() &&
+      legal_.release_of[at(step.index)] < 0 &&
+      reads_tile(plan_, slot_, legal_.source[at(step.index)])) {
+    const ProductInFlight last = state_.flights.back();
+    wait_flight(in, last.op, last.iteration, "  # their registers are for the tile that is read");
+  }
+  print(in, step);
 }
 
 SlotState SlotPrinter::moved(SlotState state, int by) {

@@ -166,6 +166,7 @@ class SlotPrinter {
   static bool taken(const SlotState& state, int op);
   void steady(int in);
   void print(int depth, const Step& step);
+  void print_at_end(int depth, const Step& step);
   const std::vector<int>* fused_with(int legal_index) const;
 
   // Waits and arrivals: gluon_waits.cpp.

@@ -84,10 +84,11 @@ class Pressure {
     }
     return most;
   }
+  bool reads_tile(int op) const { return registers_read(op) > 0; }
   /// Tiles a period that the slot's threads read from memory.
   int tiles_read() const {
     return static_cast<int>(
-        std::count_if(ops_.begin(), ops_.end(), [&](int op) { return registers_read(op) > 0; }));
+        std::count_if(ops_.begin(), ops_.end(), [&](int op) { return reads_tile(op); }));
   }
 
  private:
@@ -323,9 +324,24 @@ std::optional<std::string> why_serialised(const Plan& plan, int slot, int regist
          ", and ptxas would end each product before the next is issued (C7512)";
 }
 
+bool reads_tile(const Plan& plan, int slot, int op) {
+  return Pressure(plan, slot).reads_tile(op);
+}
+
 namespace {
 constexpr Amount kWorthIt = 32;
+/// Slots that hold more than this have hardly any left of the 232 that one of two has beside a
+/// loader; they spilled where the loop began with two row vectors more than elsewhere (ptxas 13.4).
+constexpr Amount kNearlyAll = 196;
+
+/// Registers a thread that another place for the loop's beginning has to save.
+Amount worth(const Plan& plan, const std::vector<Amount>& held) {
+  return plan.legal.target == Target::hopper &&
+                 *std::max_element(held.begin(), held.end()) > kNearlyAll
+             ? 1
+             : kWorthIt;
 }
+}  // namespace
 
 std::vector<bool> light_cuts(const Plan& plan, int slot) {
   const std::vector<Amount> held = Pressure(plan, slot).held();
@@ -346,7 +362,7 @@ std::vector<bool> light_cuts(const Plan& plan, int slot) {
 int cut_of_slot(const Plan& plan, int slot) {
   const std::vector<Amount> held = Pressure(plan, slot).held();
   const auto least = std::min_element(held.begin(), held.end());
-  if (held.empty() || held.back() < *least + kWorthIt) return 0;
+  if (held.empty() || held.back() < *least + worth(plan, held)) return 0;
   const std::vector<Item> items = cut_code(plan.legal.program, slot, 0).items;
   int op = 0, item = 0;
   for (const Item& one : items) {

@@ -46,8 +46,12 @@ std::optional<std::string> why_serialised(const Plan& plan, int slot, int regist
 /// bench/results/emission.md).
 Amount registers_needed(const Plan& plan, int slot);
 
+/// Do the slot's threads read a whole tile from memory for this op?
+bool reads_tile(const Plan& plan, int slot, int op);
+
 /// Where a slot's loop is to begin (cut_code.hpp): where the fewest registers are held, if that
-/// makes a difference. A tile that is held where the loop begins again gets registers of its own
+/// makes a difference: of a whole vector a thread, or of any where the slot has hardly more than it
+/// needs. A tile that is held where the loop begins again gets registers of its own
 /// there and is moved into them: ptxas spills.
 int cut_of_slot(const Plan& plan, int slot);
 

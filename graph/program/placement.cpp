@@ -18,6 +18,14 @@ constexpr std::int64_t kExactSteps = 200'000;   // of the exact one: places trie
 Amount stride(const Storage& s) {
   return ceil_divide(s.size, s.alignment) * s.alignment;
 }
+/// "a, b, c and 4 more".
+std::string first_of(const std::vector<std::string>& names, std::size_t most) {
+  std::string text;
+  for (std::size_t k = 0; k < std::min(most, names.size()); ++k)
+    text += (k > 0 ? ", " : "") + names[k];
+  return names.size() > most ? text + " and " + std::to_string(names.size() - most) + " more"
+                             : text;
+}
 int carried(const Draft& draft, int s) {
   int distance = 0;
   for (const Reader& r : draft.readers[at(s)]) distance = std::max(distance, r.distance);
@@ -171,18 +179,19 @@ class Placer {
     const Memory& memory = draft_.program.memories[at(memory_)];
     std::string text = (proved ? "this schedule has no placement of this class in "
                                : "no placement of this class was found in ") +
-                       memory.name + " of " + std::to_string(capacity_) + ":";
+                       memory.name + " of " + std::to_string(capacity_) + ": ";
+    std::vector<std::string> buffers;  // (the largest first)
     for (std::size_t k = 0; k < items_.size(); ++k) {
-      text += (k > 0 ? ", " : " ") + item(k).name + " " + std::to_string(item(k).depth) + " x " +
-              std::to_string(stride(item(k)));
-      std::string beside;
+      std::vector<std::string> beside;
       for (std::size_t p = 0; p < items_.size(); ++p) {
         const std::size_t pair = std::max(k, p) * items_.size() + std::min(k, p);
-        if (p != k && std::min(same_[pair], other_[pair]) < kNever)
-          beside += (beside.empty() ? "" : ", ") + item(p).name;
+        if (p != k && std::min(same_[pair], other_[pair]) < kNever) beside.push_back(item(p).name);
       }
-      if (!beside.empty()) text += " (could share with " + beside + ")";
+      buffers.push_back(item(k).name + " " + std::to_string(item(k).depth) + " x " +
+                        std::to_string(stride(item(k))) +
+                        (beside.empty() ? "" : " (could share with " + first_of(beside, 3) + ")"));
     }
+    text += first_of(buffers, 8);
     Refusal refusal{"placement", text, -1, 0, -capacity_, proved};
     if (at(memory_) < draft_.loop.problem->memories.size()) refusal.memory = memory_;
     for (const int s : items_) {
