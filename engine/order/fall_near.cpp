@@ -32,6 +32,7 @@ void fall(const Search& search, Schedule& best, Cycle low) {
   request.stages = std::max(request.stages, stages_within(search, low, deadline));
   request.at_once = true;
   IncrementalSolver solver(search, std::move(request));
+  solver.only_look();
   Neighbourhoods neighbourhoods(search.problem, search.seed);
   neighbourhoods.around(best);
   const std::int64_t first = search.budget.conflicts();
