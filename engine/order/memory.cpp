@@ -14,14 +14,20 @@ namespace {
 // By what the lists of Cdcl, DifferenceTheory, Differences and OrderLifetimes have for each: a list
 // that grows is there twice for a while, maps have a node each.
 constexpr std::int64_t kVariable = 200, kClause = 64, kLiteral = 12, kAtom = 320, kTerm = 64;
+// Of an atom's, what the difference logic and the search have: the rest is taken by then.
+constexpr std::int64_t kSearchedAtom = 260;
 // What the lists of any solver have room for, and code that is touched for the first time.
 constexpr std::int64_t kAnyway = 8 << 20;
 
 }  // namespace
 
 std::int64_t FormulaCount::bytes() const {
-  return kAnyway + kVariable * variables + kClause * clauses + kLiteral * literals + kAtom * atoms +
-         kTerm * terms +
+  return kVariable * variables + kClause * clauses + kLiteral * literals +
+         (kAtom - kSearchedAtom) * atoms + search_bytes();
+}
+
+std::int64_t FormulaCount::search_bytes() const {
+  return kAnyway + kSearchedAtom * atoms + kTerm * terms +
          static_cast<std::int64_t>(DifferenceTheory::most_bytes(static_cast<std::size_t>(nodes)));
 }
 
@@ -61,10 +67,10 @@ void CountedClauses::complete(const Differences& rows) {
   count_.atoms = static_cast<std::int64_t>(rows.atoms().size());
   for (const DifferenceSum& sum : rows.sums())
     count_.terms += static_cast<std::int64_t>(sum.terms.size());
-  TWILL_LOG("memory of a formula: at most ", count_.bytes() >> 20, " MiB, ", count_.clauses,
-            " clauses, ", count_.nodes, " nodes, ", count_.atoms, " atoms; taken so far ",
-            (resident_memory() - before_) >> 20, " MiB");
-  look();
+  TWILL_LOG("memory of a formula: ", (resident_memory() - before_) >> 20, " MiB, its search ",
+            count_.search_bytes() >> 20, " MiB more at most, ", count_.clauses, " clauses, ",
+            count_.nodes, " nodes, ", count_.atoms, " atoms");
+  if (!budget_.room_for(count_.search_bytes())) throw Budget::Spent{};
 }
 
 void CountedClauses::look() {

@@ -16,9 +16,12 @@ struct FormulaCount {
   int nodes = 1;
 
   /// Bytes that the formula and its search take at most before the first conflict: what it is
-  /// made from, the solver's lists and watches, and the closure of the difference logic with its
-  /// way back. (What is learned comes to that: bench/results/hard.md has how much.)
+  /// made from, the solver's lists and watches, and search_bytes(). (What is learned comes to that:
+  /// bench/results/hard.md has how much.)
   std::int64_t bytes() const;
+  /// Of these what its search takes once it is made: the closure of the difference logic with its
+  /// way back, and its lists of atoms.
+  std::int64_t search_bytes() const;
 };
 
 /// On the way of clauses to a solver: counts them, and ends the work once the budget has no room
@@ -34,8 +37,8 @@ class CountedClauses final : public ClauseSink {
   void poll() override;
   void expect(double variables, double clauses, double bytes) override;
 
-  /// The formula is made: what the search takes beside it is known now. Throws Budget::Spent where
-  /// the budget has no room for it.
+  /// The formula is made, and what the search takes beside it is known. Throws Budget::Spent where
+  /// the budget has no room for that.
   void complete(const Differences& rows);
   const FormulaCount& count() const { return count_; }
 
