@@ -28,7 +28,7 @@ constexpr int kFallRounds =
 // after it: there are fewer.
 constexpr std::int64_t kFallOps = 200, kFewestConflicts = 20;
 
-std::int64_t scaled(std::int64_t conflicts, std::size_t ops) {
+std::int64_t fewer_conflicts(std::int64_t conflicts, std::size_t ops) {
   const auto n = std::max(kFallOps, static_cast<std::int64_t>(ops));
   return std::max(kFewestConflicts, conflicts * kFallOps * kFallOps / (n * n));
 }
@@ -44,8 +44,9 @@ void fall(const Search& search, Schedule& best, Cycle low) {
   Neighbourhoods neighbourhoods(search.problem, search.seed);
   neighbourhoods.around(best);
   const std::size_t ops = search.problem.ops.size();
-  const std::int64_t each = scaled(kFallConflicts, ops), patience = scaled(kFallPatience, ops),
-                     most = scaled(kMostFallConflicts, ops);
+  const std::int64_t each = fewer_conflicts(kFallConflicts, ops),
+                     patience = fewer_conflicts(kFallPatience, ops),
+                     most = fewer_conflicts(kMostFallConflicts, ops);
   const std::int64_t first = search.budget.conflicts();
   std::int64_t begin = first;
   for (int round = 0; round < kFallRounds && !search.budget.spent(); ++round) {
