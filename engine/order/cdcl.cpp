@@ -496,6 +496,17 @@ void Cdcl::reduce() {
   assert(trail_is_consistent() && watches_are_consistent());
 }
 
+// Lemmas are the reasons of what was decided since the root, and what a refutation is repeated by:
+// at the root, where nobody repeats one, none is needed.
+void Cdcl::forget() {
+  if (!most_literals_ || steps_ != nullptr || lemma_literals_ <= *most_literals_) return;
+  assert(level() == 0);
+  for (const int l : trail_)
+    if (Reason& reason = reason_[variable(l)]; reason.kind == Reason::lemma) reason = {};
+  lemmas_ = {};
+  lemma_literals_ = 0;
+}
+
 Verdict Cdcl::solve(std::int64_t conflict_limit) {
   const Verdict answer = search(conflict_limit);
   if (!assumptions_.empty() && answer != Verdict::sat)
@@ -506,6 +517,7 @@ Verdict Cdcl::solve(std::int64_t conflict_limit) {
 
 Verdict Cdcl::search(std::int64_t conflict_limit) {
   if (!assumptions_.empty()) backtrack(0);
+  if (level() == 0) forget();
   const std::int64_t begin = conflicts_;
   if (theory_stale_) restart_theory();
   std::int64_t restarts = 0, next_restart = conflicts_ + pace_.restart;
@@ -553,6 +565,7 @@ Verdict Cdcl::search(std::int64_t conflict_limit) {
     if (conflicts_ >= next_restart) {
       next_restart = conflicts_ + pace_.restart * luby(++restarts);
       backtrack(0);
+      forget();
       assert(trail_is_consistent() && watches_are_consistent());
       TWILL_LOG("restart ", restarts, ": ", conflicts_, " conflicts, ", learned_clauses_,
                 " learned clauses, ", lemmas().clauses(), " lemmas, ", trail_.size(), " of ",

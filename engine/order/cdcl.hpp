@@ -105,6 +105,7 @@ class Cdcl : public OrderSearcher {
   void mark(std::size_t variable, char state);
   void reduce();
   void restart_theory();
+  void forget();  // at the root
 
   void bump(std::size_t variable);
   void heap_up(std::size_t at);

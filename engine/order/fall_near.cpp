@@ -24,6 +24,14 @@ constexpr std::int64_t kFallPatience = 1'500;  // since the last schedule
 constexpr std::int64_t kMostFallConflicts = 6'000;
 constexpr int kFallRounds =
     200;  // since the last schedule: what is refuted at once goes on for ever
+// Of so many ops. A conflict of more ops costs more, by the square, and the list scheduler comes
+// after it: there are fewer.
+constexpr std::int64_t kFallOps = 200, kFewestConflicts = 20;
+
+std::int64_t fewer_conflicts(std::int64_t conflicts, std::size_t ops) {
+  const auto n = std::max(kFallOps, static_cast<std::int64_t>(ops));
+  return std::max(kFewestConflicts, conflicts * kFallOps * kFallOps / (n * n));
+}
 
 void fall(const Search& search, Schedule& best, Cycle low) {
   const Cycle deadline = best.length + best.length / kLongerShare;
@@ -32,15 +40,20 @@ void fall(const Search& search, Schedule& best, Cycle low) {
   request.stages = std::max(request.stages, stages_within(search, low, deadline));
   request.at_once = true;
   IncrementalSolver solver(search, std::move(request));
+  solver.only_look();
   Neighbourhoods neighbourhoods(search.problem, search.seed);
   neighbourhoods.around(best);
+  const std::size_t ops = search.problem.ops.size();
+  const std::int64_t each = fewer_conflicts(kFallConflicts, ops),
+                     patience = fewer_conflicts(kFallPatience, ops),
+                     most = fewer_conflicts(kMostFallConflicts, ops);
   const std::int64_t first = search.budget.conflicts();
   std::int64_t begin = first;
   for (int round = 0; round < kFallRounds && !search.budget.spent(); ++round) {
     const std::int64_t before = search.budget.conflicts();
-    if (before - begin >= kFallPatience || before - first >= kMostFallConflicts) break;
-    const Answer answer = solver.look_near(best, neighbourhoods.next(),
-                                           best.initiation_interval - 1, kFallConflicts, deadline);
+    if (before - begin >= patience || before - first >= most) break;
+    const Answer answer =
+        solver.look_near(best, neighbourhoods.next(), best.initiation_interval - 1, each, deadline);
     if (answer.schedule) {
       const Cycle ii = answer.schedule->initiation_interval;
       const auto tight = tighten_within(search, search.problem, *answer.schedule, low, ii);
@@ -50,7 +63,7 @@ void fall(const Search& search, Schedule& best, Cycle low) {
       neighbourhoods.around(best);
       begin = search.budget.conflicts();
       round = -1;
-    } else if (search.budget.conflicts() - before < kFallConflicts) {
+    } else if (search.budget.conflicts() - before < each) {
       neighbourhoods.refuted();
     } else {
       neighbourhoods.left_open();

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "engine/order/cdcl.hpp"
-#include "engine/order/memory.hpp"
 #include "engine/order/order.hpp"
 #include "graph/bounds/automorphism.hpp"
 #include "graph/divide.hpp"
@@ -73,27 +72,15 @@ std::vector<Cycle> least_stages(const OrderSearcher& solver, const Differences& 
   return stages;
 }
 
-namespace {
-
-// A formula of many ops is counted first: where it does not fit, it is not begun.
-OrderRequest within_memory(const Search& search, OrderRequest request) {
-  if (fits_surely(search.problem, search.budget)) return request;
-  const FormulaCount count = count_formula(search.problem, request, search.choice, search.budget);
-  TWILL_LOG("memory of a formula: at most ", count.bytes() >> 20, " MiB, ", count.clauses,
-            " clauses, ", count.nodes, " nodes, ", count.atoms, " atoms");
-  if (!search.budget.room_for(count.bytes())) throw Budget::Spent{};
-  return request;
-}
-
-}  // namespace
-
 IncrementalSolver::IncrementalSolver(const Search& search, OrderRequest request)
     : search_(search),
-      request_(within_memory(search, std::move(request))),
+      request_(std::move(request)),
       solver_(searcher_of(search)),
-      formula_(formula_into(*solver_, search.evidence != nullptr ? &groups_ : nullptr)),
+      counted_(*solver_, search.budget, search.problem, request_),
+      formula_(formula_into(counted_, search.evidence != nullptr ? &groups_ : nullptr)),
       encoding_(formula_, search.problem, request_, search.choice),
       ii_(request_.ii_high) {
+  counted_.complete(encoding_.rows());
   search.report.formula(formula_);
   TWILL_LOG("formula: I = ", request_.ii_low, " to ", request_.ii_high, ", ", request_.stages,
             " stages (0 = any), ", formula_.variables(), " variables, ", formula_.clauses(),

@@ -9,6 +9,7 @@
 
 #include "encoders/order/order.hpp"
 #include "engine/order/lifetime_limit.hpp"
+#include "engine/order/memory.hpp"
 #include "engine/order/searcher.hpp"
 #include "engine/search.hpp"
 
@@ -34,12 +35,17 @@ class IncrementalSolver {
   Answer look_near(const Schedule& schedule, const std::vector<char>& free, Cycle ii,
                    std::int64_t conflict_limit, Cycle deadline = 0);
 
+  /// From now on it is asked by look() and look_near() alone: what was learned is kept for no
+  /// proof, and its room stays small (kMostLemmas).
+  void only_look() { solver_->forget_lemmas(kMostLemmas); }
+
   /// Have models overflowed a resource?
   bool overflowed() const { return encoding_.overflowed(); }
   /// Would OrderRequest::at_once have added little?
   bool nearly_complete() const { return encoding_.nearly_complete(); }
 
  private:
+  static constexpr std::size_t kMostLemmas = 1 << 22;  // literals, of four bytes
   void fall_to(Cycle ii, Cycle deadline);
   Verdict solve(std::int64_t conflict_limit, std::span<const int> assumptions);
   void add_full_units(Cycle ii);
@@ -52,6 +58,7 @@ class IncrementalSolver {
   const Search& search_;
   OrderRequest request_;
   std::unique_ptr<OrderSearcher> solver_;
+  CountedClauses counted_;
   ClauseGroups groups_;  // where evidence is kept
   Formula formula_;
   OrderEncoding encoding_;

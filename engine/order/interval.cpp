@@ -309,6 +309,7 @@ Outcome start(const Attempt& attempt, Search& lane) {
       OrderRequest request = attempt.deadline ? request_within(lane, attempt.ii, *attempt.deadline)
                                               : few_stages_request(lane, attempt.ii);
       IncrementalSolver solver(lane, attempt.asked(std::move(request)));
+      solver.only_look();
       const std::int64_t before = lane.budget.conflicts();
       outcome.take(solver.look(attempt.ii, attempt.deadline.value_or(0), attempt.limit));
       outcome.conflicts = lane.budget.conflicts() - before;
@@ -352,6 +353,7 @@ Answer ask_complete(const Search& search, Cycle ii) {
     OrderRequest all = interval_request(search, ii, ii);
     {
       IncrementalSolver few(search, few_stages_request(search, ii));
+      few.only_look();
       Answer found = few.look(ii, 0, kProbeConflicts);
       if (found.schedule) return void(answer = std::move(found));
       all.at_once = few.overflowed() || found.verdict == Verdict::unknown;

@@ -1,10 +1,12 @@
 #include "engine/order/memory.hpp"
 
-#include <cassert>
-#include <span>
+#include <algorithm>
+#include <vector>
 
-#include "encoders/sinks.hpp"
 #include "engine/order/difference_theory.hpp"
+#include "graph/bounds/coincidence.hpp"
+#include "graph/index.hpp"
+#include "graph/log.hpp"
 
 namespace twill::order {
 namespace {
@@ -12,58 +14,70 @@ namespace {
 // By what the lists of Cdcl, DifferenceTheory, Differences and OrderLifetimes have for each: a list
 // that grows is there twice for a while, maps have a node each.
 constexpr std::int64_t kVariable = 200, kClause = 64, kLiteral = 12, kAtom = 320, kTerm = 64;
+// Of an atom's, what the difference logic and the search have: the rest is taken by then.
+constexpr std::int64_t kSearchedAtom = 260;
 // What the lists of any solver have room for, and code that is touched for the first time.
 constexpr std::int64_t kAnyway = 8 << 20;
-// Of a pair of ops. The most that was found is 14.6 KiB (bench/results/hard.md, "Memory").
-constexpr std::int64_t kPairBytes = 16 << 10;
-
-class BoundedCount final : public ClauseSink {
- public:
-  explicit BoundedCount(Budget& budget) : budget_(budget) {}
-  int new_variable() override { return static_cast<int>(++count_.variables); }
-  void add_clause(std::span<const int> literals) override {
-    ++count_.clauses;
-    count_.literals += static_cast<std::int64_t>(literals.size());
-  }
-  void poll() override {
-    if (budget_.spent() || !budget_.room_for(count_.bytes())) throw Budget::Spent{};
-  }
-  void expect(double variables, double clauses, double bytes) override {
-    expect_within(budget_, variables, clauses, bytes);
-  }
-  const FormulaCount& count() const { return count_; }
-
- private:
-  Budget& budget_;
-  FormulaCount count_;
-};
 
 }  // namespace
 
 std::int64_t FormulaCount::bytes() const {
-  return kAnyway + kVariable * variables + kClause * clauses + kLiteral * literals + kAtom * atoms +
-         kTerm * terms +
+  return kVariable * variables + kClause * clauses + kLiteral * literals +
+         (kAtom - kSearchedAtom) * atoms + search_bytes();
+}
+
+std::int64_t FormulaCount::search_bytes() const {
+  return kAnyway + kSearchedAtom * atoms + kTerm * terms +
          static_cast<std::int64_t>(DifferenceTheory::most_bytes(static_cast<std::size_t>(nodes)));
 }
 
-FormulaCount count_formula(const Problem& problem, const OrderRequest& request,
-                           const EncodingChoice& choice, Budget& budget) {
-  BoundedCount sink(budget);
-  Formula formula(sink);
-  const OrderEncoding encoding(formula, problem, request, choice);
-  FormulaCount count = sink.count();
-  assert(count.clauses == formula.clauses());
-  const Differences& rows = encoding.rows();
-  count.nodes = rows.nodes();
-  count.atoms = static_cast<std::int64_t>(rows.atoms().size());
-  for (const DifferenceSum& sum : rows.sums())
-    count.terms += static_cast<std::int64_t>(sum.terms.size());
-  return count;
+// (Where more ops share a start than here, the request speaks of starts, and there are more nodes.)
+CountedClauses::CountedClauses(ClauseSink& solver, Budget& budget, const Problem& problem,
+                               const OrderRequest& request)
+    : solver_(solver), budget_(budget), before_(resident_memory()) {
+  const std::vector<int> leader = leaders(problem);
+  int rows = 0;
+  for (int v = 0; v < static_cast<int>(leader.size()); ++v) rows += leader[at(v)] == v ? 1 : 0;
+  count_.nodes = 1 + rows * (request.stages == 0 ? 2 : 1);
+  look();
 }
 
-bool fits_surely(const Problem& problem, Budget& budget) {
-  const auto ops = static_cast<std::int64_t>(problem.ops.size());
-  return budget.has_room(kPairBytes * ops * ops);
+int CountedClauses::new_variable() {
+  ++count_.variables;
+  return solver_.new_variable();
+}
+
+void CountedClauses::add_clause(std::span<const int> literals) {
+  ++count_.clauses;
+  count_.literals += static_cast<std::int64_t>(literals.size());
+  solver_.add_clause(literals);
+}
+
+void CountedClauses::poll() {
+  look();
+  solver_.poll();
+}
+
+void CountedClauses::expect(double variables, double clauses, double bytes) {
+  solver_.expect(variables, clauses, bytes);
+}
+
+void CountedClauses::complete(const Differences& rows) {
+  count_.nodes = rows.nodes();
+  count_.atoms = static_cast<std::int64_t>(rows.atoms().size());
+  for (const DifferenceSum& sum : rows.sums())
+    count_.terms += static_cast<std::int64_t>(sum.terms.size());
+  TWILL_LOG("memory of a formula: ", (resident_memory() - before_) >> 20, " MiB, its search ",
+            count_.search_bytes() >> 20, " MiB more at most, ", count_.clauses, " clauses, ",
+            count_.nodes, " nodes, ", count_.atoms, " atoms");
+  if (!budget_.room_for(count_.search_bytes())) throw Budget::Spent{};
+}
+
+void CountedClauses::look() {
+  const std::int64_t bytes = count_.bytes();
+  if (budget_.has_room(bytes)) return;
+  const std::int64_t taken = std::max<std::int64_t>(0, resident_memory() - before_);
+  if (!budget_.room_for(std::max<std::int64_t>(0, bytes - taken))) throw Budget::Spent{};
 }
 
 }  // namespace twill::order

@@ -1,31 +1,54 @@
-// What a formula of the order engine takes, before it is made.
+// What a formula of the order engine takes, counted as it is made.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "encoders/order/order.hpp"
 #include "engine/budget.hpp"
 
 namespace twill::order {
 
-/// What a formula has: counted, by encoding it without keeping a clause.
+/// What a formula has.
 struct FormulaCount {
   std::int64_t variables = 0, clauses = 0, literals = 0;
   std::int64_t atoms = 0, terms = 0;  ///< of difference logic; of its sums
   int nodes = 1;
 
   /// Bytes that the formula and its search take at most before the first conflict: what it is
-  /// made from, the solver's lists and watches, and the closure of the difference logic with its
-  /// way back. (What is learned comes to that: bench/results/hard.md has how much.)
+  /// made from, the solver's lists and watches, and search_bytes(). (What is learned comes to that:
+  /// bench/results/hard.md has how much.)
   std::int64_t bytes() const;
+  /// Of these what its search takes once it is made: the closure of the difference logic with its
+  /// way back, and its lists of atoms.
+  std::int64_t search_bytes() const;
 };
 
-/// Throws Budget::Spent where the budget is spent, or has no room for what was counted so far.
-FormulaCount count_formula(const Problem& problem, const OrderRequest& request,
-                           const EncodingChoice& choice, Budget& budget);
+/// On the way of clauses to a solver: counts them, and ends the work once the budget has no room
+/// for what was counted so far and is not taken yet.
+class CountedClauses final : public ClauseSink {
+ public:
+  /// Throws Budget::Spent where there is no room for the closure of so many ops' rows. Both must
+  /// outlive it.
+  CountedClauses(ClauseSink& solver, Budget& budget, const Problem& problem,
+                 const OrderRequest& request);
+  int new_variable() override;
+  void add_clause(std::span<const int> literals) override;
+  void poll() override;
+  void expect(double variables, double clauses, double bytes) override;
 
-/// Is there no need to count, since formulas of so many ops are smaller than what the budget has
-/// room for? By what a pair of ops took at most (kPairBytes).
-bool fits_surely(const Problem& problem, Budget& budget);
+  /// The formula is made, and what the search takes beside it is known. Throws Budget::Spent where
+  /// the budget has no room for that.
+  void complete(const Differences& rows);
+  const FormulaCount& count() const { return count_; }
+
+ private:
+  void look();
+
+  ClauseSink& solver_;
+  Budget& budget_;
+  std::int64_t before_;  // bytes of the process
+  FormulaCount count_;
+};
 
 }  // namespace twill::order

@@ -7,6 +7,7 @@
 #include <cassert>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -61,6 +62,10 @@ class OrderSearcher : public ClauseSink {
   /// Lemmas come with the steps of their cycles: for who will ask. Before the first take().
   void note_steps() { steps_ = &lemmas_.steps; }
 
+  /// Nobody will ask for lemmas(), unless they have their steps: they may be forgotten, once they
+  /// have so many literals.
+  void forget_lemmas(std::size_t most_literals) { most_literals_ = most_literals; }
+
   /// lemmas() with the steps of their cycles.
   const TheoryLemmas& explained_lemmas() const { return lemmas_; }
 
@@ -69,6 +74,7 @@ class OrderSearcher : public ClauseSink {
   void record_cycle(std::span<const int> literals) {
     assert(are_known(literals));
     lemmas_.clauses.add_clause(literals);
+    lemma_literals_ += literals.size();
     if (steps_ == nullptr) return;
     if (literals.empty()) steps_->drop();  // facts alone
     steps_->close();
@@ -77,6 +83,7 @@ class OrderSearcher : public ClauseSink {
     assert(are_known(literals));
     lemmas_.reasons.emplace(lemmas_.clauses.clauses(), std::move(reason));
     lemmas_.clauses.add_clause(literals);
+    lemma_literals_ += literals.size();
     if (steps_ != nullptr) steps_->close();
   }
 
@@ -89,7 +96,9 @@ class OrderSearcher : public ClauseSink {
 
   MemoryCnf formula_;
   TheoryLemmas lemmas_;
-  LemmaSteps* steps_ = nullptr;  ///< where lemmas' steps go; null = nobody asks
+  std::size_t lemma_literals_ = 0;            ///< of lemmas_
+  std::optional<std::size_t> most_literals_;  ///< the same, at most; none = all are kept
+  LemmaSteps* steps_ = nullptr;               ///< where lemmas' steps go; null = nobody asks
 };
 
 /// CaDiCaL through its interface for user propagators (Fazekas et al., SAT 2023), which versions

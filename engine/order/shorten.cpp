@@ -37,6 +37,7 @@ void shorten_near(const Search& search, Schedule& best, Cycle low, std::int64_t 
   request.at_once = true;
   if (search.budget.conflicts() >= kLong) request.full_units.ii = ii;
   IncrementalSolver solver(search, std::move(request));
+  solver.only_look();
   Neighbourhoods neighbourhoods(search.problem, search.seed, Neighbourhoods::Aim::length);
   neighbourhoods.around(best);
   const std::int64_t first = search.budget.conflicts();

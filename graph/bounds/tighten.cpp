@@ -64,9 +64,17 @@ struct Presence {
 
 class Decisions {
  public:
-  Decisions(const Problem& problem, const Problem& ordered, const Schedule& schedule,
+  /// `pairs`: every constraint of two presences, and of a wait and what executes. Without it those
+  /// that others imply are left out: the same I and starts are allowed, by other cycles.
+  Decisions(const Problem& problem, const Problem& ordered, const Schedule& schedule, bool pairs,
             std::function<bool()> stop = {})
-      : p_(problem), o_(ordered), s_(schedule), stop_(std::move(stop)) {
+      : p_(problem),
+        o_(ordered),
+        s_(schedule),
+        pairs_(pairs),
+        stop_(std::move(stop)),
+        out_(problem.ops.size()) {
+    for (std::size_t e = 0; e < p_.edges.size(); ++e) out_[at(p_.edges[e].from)].push_back(e);
     dependences();
     inner_loops();
     units();
@@ -144,7 +152,13 @@ class Decisions {
 
   // At the instant b begins there are no more copies of a than in the given schedule.
   void no_more_at(const Presence& a, const Point& b, bool same) {
-    if (!same) after(b, a.begin, 1, -(turns_between(a.begin, b) + 1));
+    if (!same) begins_before(b, a.begin);
+    stays_ended(a, b);
+  }
+  // The copies of a that begin after b go on to.
+  void begins_before(const Point& b, const Point& a) { after(b, a, 1, -(turns_between(a, b) + 1)); }
+  // Those that have ended before b begins have so.
+  void stays_ended(const Presence& a, const Point& b) {
     Cycle turns = turns_between(a.ends.front(), b);
     for (const Point& end : a.ends) turns = std::min(turns, turns_between(end, b));
     for (const Point& end : a.ends) after(end, b, 0, turns);
@@ -159,6 +173,7 @@ class Decisions {
     std::vector<std::size_t> others;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (!many(all[i])) others.push_back(i);
+    if (!pairs_ && others.size() == all.size()) return keep_order(all);
     std::vector<int> fixed;  // ops with so many that they are not compared one by one
     for (std::size_t i = 0; i < all.size() && !stopped(); ++i) {
       if (many(all[i]) && (fixed.empty() || fixed.back() != all[i].begin.op))
@@ -179,6 +194,43 @@ class Decisions {
       constraints_.push_back({op, op, -ii, 1, reason_});
       constraints_.push_back({fixed.front(), op, apart, 0, reason_});
       constraints_.push_back({op, fixed.front(), -apart, 0, reason_});
+    }
+  }
+
+  // The same, without what follows. Begins that are at different residues stay in their order,
+  // a cycle apart at least: so each is compared with the next ones alone, once round. What begins
+  // after an end need not be compared with it but where it is the first to.
+  void keep_order(const std::vector<Presence>& all) {
+    struct Begin {
+      Cycle residue;
+      std::size_t index;
+    };
+    const Cycle ii = s_.initiation_interval;
+    std::vector<Begin> begins;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      begins.push_back({mod(instant(all[i].begin), ii), i});
+    const auto sooner = [](const Begin& a, const Begin& b) { return a.residue < b.residue; };
+    std::stable_sort(begins.begin(), begins.end(), sooner);
+    const std::size_t n = begins.size();
+    const auto group_end = [&](std::size_t i) {  // of those at one residue
+      std::size_t end = i;
+      while (end < n && begins[end].residue == begins[i].residue) ++end;
+      return end;
+    };
+    for (std::size_t i = 0; i < n && !stopped();) {
+      const std::size_t end = group_end(i), next = end == n ? 0 : end;
+      for (; i < end; ++i)
+        for (std::size_t j = next; j < group_end(next); ++j)
+          begins_before(all[begins[i].index].begin, all[begins[j].index].begin);
+    }
+    for (const Presence& one : all) {
+      Cycle end = instant(one.ends.front());
+      for (const Point& point : one.ends) end = std::max(end, instant(point));
+      auto first = std::lower_bound(begins.begin(), begins.end(), Begin{mod(end, ii), 0}, sooner);
+      if (first == begins.end()) first = begins.begin();
+      const Cycle residue = first->residue;
+      for (; first != begins.end() && first->residue == residue; ++first)
+        stays_ended(one, all[first->index].begin);
     }
   }
 
@@ -223,10 +275,9 @@ class Decisions {
 
   Presence value(int u) const {
     Presence presence{{u, 0, 0}, {}};
-    for (std::size_t i = 0; i < p_.edges.size(); ++i)
-      if (p_.edges[i].from == u)
-        presence.ends.push_back(
-            {p_.edges[i].to, p_.edges[i].hold, o_.edges[i].hold, p_.edges[i].distance});
+    for (const std::size_t i : out_[at(u)])
+      presence.ends.push_back(
+          {p_.edges[i].to, p_.edges[i].hold, o_.edges[i].hold, p_.edges[i].distance});
     return presence;
   }
 
@@ -271,6 +322,7 @@ class Decisions {
       if (may_wait(p_, loop_of, e) &&
           (e.blocking || (spill_of(p_, e) > 0 && s_.warp[at(e.from)] != s_.warp[at(e.to)])))
         waits[at(e.to)] = true;
+    if (!pairs_ && p_.inner_loops.empty()) return waits_in_order(waits);
     for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {
       because("wait of " + p_.ops[at(v)].id);
       if (exempt_from_concurrency(p_, v)) continue;
@@ -280,20 +332,74 @@ class Decisions {
         if (o == v || cycles == 0 || s_.warp[at(o)] != s_.warp[at(v)]) continue;
         const bool alone = p_.ops[at(v)].cycles > 0 && (loop_of[at(v)] >= 0 || loop_of[at(o)] >= 0);
         if (!waits[at(v)] && !alone) continue;
-        const Point waiter{v, 0, 0}, other{o, 0, 0};
-        const Cycle turns = turns_between(other, waiter);
-        after(other, waiter, cycles, turns);
-        after(waiter, other, 1, -(turns + 1));
+        wait_after(v, o);
+        wait_before(v, o);
       }
       // The code of an inner loop runs once at a time.
       if (loop_of[at(v)] >= 0) after({v, 0, 0}, {v, 0, 0, 1}, p_.ops[at(v)].cycles, 0);
     }
   }
 
+  // The issue of v comes after this copy of o has ended, and before the next one begins.
+  void wait_after(int v, int o) {
+    const Point waiter{v, 0, 0}, other{o, 0, 0};
+    after(other, waiter, p_.ops[at(o)].cycles, turns_between(other, waiter));
+  }
+  void wait_before(int v, int o) {
+    const Point waiter{v, 0, 0}, other{o, 0, 0};
+    after(waiter, other, 1, -(turns_between(other, waiter) + 1));
+  }
+
+  // Of a slot the ops that wait and execute exclude each other, so that they stay in their order:
+  // what executes is compared with the wait before it and with that behind it alone.
+  void waits_in_order(const std::vector<bool>& waits) {
+    const Cycle ii = s_.initiation_interval;
+    const auto residue = [&](int v) { return mod(s_.start[at(v)], ii); };
+    const auto sooner = [&](int a, int b) { return residue(a) < residue(b); };
+    because("waits");
+    for (std::size_t w = 0; w < p_.warps.size() && !stopped(); ++w) {
+      std::vector<int> executing, in_turn, instants;
+      for (int v = 0; v < static_cast<int>(p_.ops.size()); ++v) {  // those of no cycles: instants
+        if (at(s_.warp[at(v)]) != w) continue;
+        const bool executes = p_.ops[at(v)].cycles > 0;
+        if (executes) executing.push_back(v);
+        if (waits[at(v)] && !exempt_from_concurrency(p_, v))
+          (executes ? in_turn : instants).push_back(v);
+      }
+      std::stable_sort(executing.begin(), executing.end(), sooner);
+      std::stable_sort(in_turn.begin(), in_turn.end(), sooner);
+      // (With fewer cycles, in the problem that the schedule is one of, two may begin at once.)
+      const auto is_tie = [&](int a, int b) {
+        return residue(a) == residue(b) && (waits[at(a)] || waits[at(b)]);
+      };
+      if (std::adjacent_find(executing.begin(), executing.end(), is_tie) != executing.end()) {
+        instants.insert(instants.end(), in_turn.begin(), in_turn.end());
+        in_turn.clear();
+      }
+      for (const int v : instants)
+        for (const int o : executing) {
+          if (o == v) continue;
+          wait_after(v, o);
+          wait_before(v, o);
+        }
+      for (std::size_t i = 0; i < executing.size() && !in_turn.empty(); ++i) {
+        const int o = executing[i];
+        const auto behind = std::upper_bound(in_turn.begin(), in_turn.end(), o, sooner);
+        const auto before = std::lower_bound(in_turn.begin(), in_turn.end(), o, sooner);
+        const int next = behind == in_turn.end() ? in_turn.front() : *behind;
+        const int last = before == in_turn.begin() ? in_turn.back() : *(before - 1);
+        if (next != o) wait_after(next, o);
+        if (last != o) wait_before(last, o);
+      }
+    }
+  }
+
   const Problem& p_;
   const Problem& o_;
   const Schedule& s_;
+  const bool pairs_;
   const std::function<bool()> stop_;
+  std::vector<std::vector<std::size_t>> out_;  // edges by op
   std::vector<Constraint> constraints_;
   std::deque<std::string> reasons_;  // addresses stay
   const std::string* reason_ = nullptr;
@@ -318,7 +424,7 @@ std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
   assert(low >= 1);
   assert(monotone_in_ii(problem) || low == high ||
          (high <= schedule.initiation_interval && ordered == problem));
-  const Decisions decisions(problem, ordered, schedule, stop);
+  const Decisions decisions(problem, ordered, schedule, false, stop);
   if (decisions.stopped()) return std::nullopt;  // not all constraints are there
   low = std::max(low, least_by_channels(problem));
   if (low > high) return std::nullopt;
@@ -346,7 +452,7 @@ std::optional<Schedule> tighten(const Problem& problem, const Problem& ordered,
 std::optional<CriticalRecurrence> critical_recurrence(const Problem& problem,
                                                       const Schedule& schedule) {
   assert(!verify(problem, schedule));
-  const Decisions decisions(problem, problem, schedule);
+  const Decisions decisions(problem, problem, schedule, true);
   // Cycle by cycle, the least I that it allows; what the last one allows, all do.
   std::vector<const Constraint*> critical;
   Cycle ii = 1;

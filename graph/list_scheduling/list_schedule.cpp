@@ -21,6 +21,10 @@ constexpr std::int64_t kMorePasses = 6;   // the same, once there is a schedule
 // succeeds there places 10 ops or 30 of a thousand: bench/results/hard.md.)
 constexpr std::int64_t kNearShare = 8, kLeastNear = 16;
 constexpr std::int64_t kNearCost = 8;  // to begin near one costs this share of a pass
+// In larger loops an attempt that fails takes a third of a second, and from a first schedule down
+// it is a small step that succeeds: the first one is looked for above the bound, by one in so many.
+constexpr std::size_t kLargeLoop = 400;
+constexpr Cycle kFirstAbove = 16;
 constexpr int kFailures = 4, kMostFailures = 400;
 
 class ListScheduler {
@@ -38,14 +42,17 @@ class ListScheduler {
     orders_ = {height_order(p_), swing_order(p_, low_)};
     if (options_.from) best_ = options_.from;
     const bool anew = !best_;
-    for (Cycle above = 0; !best_ && effort_.left > 0; above = std::max(2 * above, low_ / 64 + 1)) {
+    const bool large = p_.ops.size() > kLargeLoop;
+    for (Cycle above = large ? low_ / kFirstAbove : 0; !best_ && effort_.left > 0;
+         above = std::max(2 * above, low_ / 64 + 1)) {
       const Cycle ii = std::min(most, low_ + above);
       at_interval(ii, kFirstPasses);
       if (ii == most) break;
     }
     // Half way to the bound, as long as that is easy: the first one can be far from it.
     while (anew && best_ && effort_.left > 0 && best_->initiation_interval > low_)
-      if (!at_interval(low_ + (best_->initiation_interval - low_) / 2, kMorePasses)) break;
+      if (!at_interval(low_ + (best_->initiation_interval - low_) / 2, large ? 1 : kMorePasses))
+        break;
     near_best();
     return best_;
   }

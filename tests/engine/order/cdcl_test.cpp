@@ -188,6 +188,59 @@ TEST_CASE("the same with CaDiCaL searching" * doctest::skip(!has_cadical_searche
   check_against_enumeration(true);
 }
 
+// Reasons are lost at the root only, where nobody asks for them.
+TEST_CASE("lemmas that are forgotten change nothing of the search") {
+  std::size_t kept = 0, left = 0;
+  std::int64_t conflicts = 0;
+  int sat = 0, unsat = 0, unknown = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    constexpr int kOps = 8;
+    Budget budget({}, 0, 0, 0);
+    Cdcl keeps(budget, seed % 3), forgets(budget, seed % 3);
+    forgets.forget_lemmas(0);
+    Cycle sum = 0;
+    const auto ask = [&](Cdcl& solver, Random random) {
+      Formula f(solver);
+      Differences rows(f, kOps, 2, 200);
+      std::vector<Cycle> cycles(kOps + 1);
+      for (Cycle& c : cycles) c = random.range(3, 5);
+      sum = 0;
+      for (int v = 1; v <= kOps; ++v) sum += cycles[static_cast<std::size_t>(v)];
+      for (int u = 1; u <= kOps; ++u)
+        for (int v = 1; v < u; ++v)
+          f.clause({rows.atom({u, v, cycles[static_cast<std::size_t>(u)], 0}),
+                    rows.atom({v, u, cycles[static_cast<std::size_t>(v)], 0})});
+      f.unit(rows.atom({1, 2, cycles[1], 0}));  // what follows at the root has lemmas, too
+      std::vector<std::pair<Verdict, std::int64_t>> answers;
+      for (Cycle ii = sum; ii >= sum - 7; --ii) {
+        solver.set_parameters(ii, 0);
+        solver.take(rows);
+        for (int k = 0; k < 2; ++k) {
+          if (k == 0)
+            for (const DifferenceAtom& a : rows.atoms())
+              if (random.percent(10)) solver.assume(a.variable);
+          answers.emplace_back(solver.solve(400), solver.conflicts());
+        }
+        if (answers.back().first == Verdict::unsat) break;
+      }
+      return answers;
+    };
+    const auto answers = ask(keeps, Random(seed));
+    CHECK(ask(forgets, Random(seed)) == answers);
+    kept += keeps.lemmas().clauses();
+    left += forgets.lemmas().clauses();
+    conflicts += answers.back().second;
+    for (const auto& [verdict, so_far] : answers)
+      ++(verdict == Verdict::sat ? sat : verdict == Verdict::unsat ? unsat : unknown);
+  }
+  CHECK(left < kept / 4);
+  CHECK(kept > 1000);
+  CHECK(conflicts > 1000);
+  CHECK(sat > 40);
+  CHECK(unsat + unknown > 40);
+}
+
 TEST_CASE("hard clauses: pigeons, with learning, restarts and clause deletion") {
   Budget budget({}, 0, 0, 0);
   Cdcl solver(budget, 0);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/include/twill.hpp"
+#include "graph/list_scheduling/list_schedule.hpp"
 #include "graph/memory_charges.hpp"
 #include "graph/ring_depth.hpp"
 #include "graph/verify.hpp"
@@ -278,6 +279,49 @@ TEST_CASE("orders of one problem in another: enumeration") {
   }
   CHECK(lifted > 150);
   CHECK(refused > 20);
+}
+
+// Of the constraints those are left out that others imply, so that what keeps all orders is as good
+// as with all of them.
+TEST_CASE("what constraints are left out for keeps its orders in larger loops") {
+  Random random(5);
+  int own = 0, lifted = 0, faster = 0, waiting = 0;
+  for (std::uint64_t seed = 7000; seed < 8500; ++seed) {
+    CAPTURE(seed);
+    LoopKnobs knobs;
+    knobs.min_ops = 5;
+    knobs.max_ops = 14;
+    knobs.max_units = 2;
+    knobs.max_slots = 2;
+    knobs.multi_segment = seed % 3 == 0;
+    const Problem real = random_loop(seed, knobs);
+    Problem ordered = real;
+    const bool same = seed % 2 == 0 || knobs.multi_segment;
+    for (Op& op : ordered.ops) {
+      if (same) break;
+      op.cycles = op.cycles == 0 ? 0 : op.reservations.empty() ? random.range(0, 1) : 1;
+      for (Reservation& r : op.reservations) r.length = random.range(1, op.cycles);
+    }
+    for (Edge& e : ordered.edges)
+      if (!same && e.delay > 0) e.delay = random.range(0, 1);
+    const auto s = list_schedule(ordered, random.range(1, 12));
+    if (!s || verify(ordered, *s)) continue;
+    const Cycle high = same ? s->initiation_interval : 4 * s->initiation_interval;
+    const auto tight = tighten(real, ordered, *s, 1, high);
+    if (!tight) {
+      CHECK_FALSE(same);
+      continue;
+    }
+    CHECK_FALSE(verify(real, *tight));
+    CHECK(keeps_orders(real, *tight, ordered, *s));
+    ++(same ? own : lifted);
+    faster += same && tight->initiation_interval < s->initiation_interval;
+    waiting += !waits(real, *s).empty();
+  }
+  CHECK(own > 500);
+  CHECK(lifted > 200);
+  CHECK(faster > 100);
+  CHECK(waiting > 500);
 }
 
 TEST_CASE("the critical recurrence is what keeps the orders from a smaller I") {
