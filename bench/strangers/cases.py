@@ -342,7 +342,7 @@ CASES += [
           tables={"ids_ptr": tuple(37 * k % 300 for k in range(300)) + (300,) * 212, "experts_ptr": (1, 0, -1, 2), "padded_ptr": (384,)},
           launch=lambda n: (dict(tokens=300, INNER=128, K=64 * n - (16 if n else 0)), (4, 2, 1)), counts=(0, 1, 2, 3, 7)),
     fifth("gptq_gemm", dict(BM=64, BN=128, BK=64), "K N", kinds=i32("w_ptr zeros_ptr group_ptr"), tables={"group_ptr": tuple(k * 7 % 5 for k in range(512))},
-          scale={"w_ptr": 1e6, "zeros_ptr": 1e6}, launch=lambda n: (dict(K=64 * n, N=256), (2, 2, 1)), counts=(0, 1, 2, 3, 7)),
+          scale={"w_ptr": 3e5, "zeros_ptr": 3e5}, launch=lambda n: (dict(K=64 * n, N=256), (2, 2, 1)), counts=(0, 1, 2, 3, 7)),
     fifth("hstu_attention", dict(H=2, **TILE), "", floats="alpha longest", kinds=i32("offsets_ptr targets_ptr"),
           tables={"offsets_ptr": (0, 100, 310, 700), "targets_ptr": (10, 0, 70)}, launch=lambda n: (dict(alpha=0.1, longest=390.0), (4, 2, 3)), counts=(1,)),
     fifth("ring_merge", dict(H=16, D=128), "T", "o_ptr lse_ptr new_lse_ptr", launch=lambda n: (dict(T=n), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
@@ -360,8 +360,8 @@ CASES += [
           counts=(0, 1, 2, 3)),
     fifth("int8_cache_decode", dict(G=16, N=64, D=128), "length", "ks_ptr vs_ptr", kinds={"k_ptr": "i8", "v_ptr": "i8"}, scale={"k_ptr": 40.0, "v_ptr": 40.0, "ks_ptr": 0.01},
           launch=lambda n: (dict(length=length(n), scale=0.1), (2, 1, 1)), counts=(1, 2, 3, 7)),
-    fifth("tree_attention", dict(M=64, N=64, D=64, WORDS=2), "prefix n", kinds=i32("bits_ptr"), scale={"bits_ptr": 1e6},
-          launch=lambda n: (dict(prefix=64 * (n - 1) + 20, n=48, scale=0.1), (1, 1, 1)), counts=(1, 2, 3, 7)),
+    fifth("tree_attention", dict(M=64, N=64, D=64, WORDS=2), "prefix n", kinds=i32("bits_ptr"), scale={"bits_ptr": 3e5},
+          launch=lambda n: (dict(prefix=64 * (n - 1) + 10, n=48, scale=0.1), (1, 1, 1)), counts=(1, 2, 3, 7)),
 ]
 
 
