@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
@@ -791,7 +791,25 @@ class KeysGrouped:
     def errors(self):
         keys = self.k[self.table[:self.steps]].astype(np.float64).transpose(0, 1, 3, 2).reshape(self.steps, 64, 64)
         places = np.minimum(np.arange(64 * self.steps), self.limit).reshape(self.steps, 1, 64)
-        yield off(self.s, np.matmul(self.q.astype(np.float64), keys) * 0.5 + places)
+        yield off(self.s, np.matmul(self.q.astype(np.float64), keys) + places)
+
+
+class ScoresBiased:
+    """scores_biased(q, k, row, column, l, s, n): two blocks of queries."""
+
+    def make(self, n, random):
+        self.n, self.grid = 64 * n, (2,)
+        self.q, self.k = [(random.standard_normal((rows, 64)) * 0.25).astype(np.float16) for rows in (128, self.n)]
+        self.row, self.column = around.floats(random, 128), around.floats(random, self.n)
+        self.l, self.s = np.full(128, np.nan, np.float32), np.full((128, self.n), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.q, self.k, self.row, self.column, self.l, self.s, self.n]
+
+    def errors(self):
+        scores = self.q.astype(np.float64) @ self.k.astype(np.float64).T
+        yield off(self.l, np.exp2(scores + self.column[None, :]).sum(axis=1))
+        yield off(self.s, scores + self.row[:, None])
 
 
 class WithoutSign:
@@ -870,7 +888,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
-                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped})
+                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased})
 
 
 def main():

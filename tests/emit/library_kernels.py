@@ -634,10 +634,26 @@ def keys_grouped(q_ptr, k_ptr, table_ptr, s_ptr, steps, limit, G: tl.constexpr, 
     for t in range(0, steps):
         block = tl.load(table_ptr + t)
         k = tl.load(k_ptr + block * D * PAGE + (d[:, None] // X) * PAGE * X + p[None, :] * X + d[:, None] % X)
-        s = tl.dot(q, k.to(tl.float16)) * 0.5
+        s = tl.dot(q, k.to(tl.float16))
         near = tl.minimum(t * PAGE + p, limit)
         s += near.to(tl.float32)[None, :]
         tl.store(s_ptr + t * G * PAGE + g[:, None] * PAGE + p[None, :], s)
+
+
+@triton.jit
+def scores_biased(q_ptr, k_ptr, row_ptr, column_ptr, l_ptr, s_ptr, n, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    """Sums of exponentials of scores to which a number a key is added, and the last scores with a number a query."""
+    rows, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + d[None, :])
+    of_row = tl.load(row_ptr + rows)
+    l = tl.zeros([M], tl.float32)
+    for start in range(0, n, N):
+        c = start + tl.arange(0, N)
+        k = tl.load(k_ptr + c[:, None] * D + d[None, :])
+        s = tl.dot(q, tl.trans(k)) + tl.load(column_ptr + c)[None, :]
+        l += tl.sum(tl.exp2(s), 1)
+        tl.store(s_ptr + rows[:, None] * n + c[None, :], tl.dot(q, tl.trans(k)) + of_row[:, None])
+    tl.store(l_ptr + rows, l)
 
 
 CASES = [  # kernel, its signature, its constants, how many warps if not four
@@ -682,6 +698,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (words_carried, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*fp32:16, state_ptr=*i32:16, count_ptr=*i32:16, steps=i32", dict(D=512)),
     (begun_with, "x_ptr=*fp32:16, y_ptr=*fp32:16, state_ptr=*i32:16, scale_ptr=*fp32:16, steps=i32, seed=i32, first=fp32", dict(D=512)),
     (keys_grouped, "q_ptr=*fp16:16, k_ptr=*i8:16, table_ptr=*i32:16, s_ptr=*fp32:16, steps=i32, limit=i32", dict(G=16, PAGE=64, D=64, X=16)),
+    (scores_biased, "q_ptr=*fp16:16, k_ptr=*fp16:16, row_ptr=*fp32:16, column_ptr=*fp32:16, l_ptr=*fp32:16, s_ptr=*fp32:16, n=i32:16", dict(M=64, N=64, D=64)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
