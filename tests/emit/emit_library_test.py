@@ -22,6 +22,8 @@ CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-
                                                  "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
+pointers.SPILLS["scores-biased-blackwell"] = 16  # (96 registers a thread, of 640)
+pointers.NARROW.update({f"scores-biased-{machine}": 4 for machine in BOTH})  # (vectors of 32 and of 64)
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
 # (Vectors of 32 and of 64.)
 pointers.NARROW.update({f"{name}-{machine}": 4 for name in ("pairs-turned", "odd-tiles") for machine in BOTH})
@@ -798,7 +800,7 @@ class ScoresBiased:
     """scores_biased(q, k, row, column, l, s, n): two blocks of queries."""
 
     def make(self, n, random):
-        self.n, self.grid = 64 * n, (2,)
+        self.n, self.grid = 32 * n, (2,)
         self.q, self.k = [(random.standard_normal((rows, 64)) * 0.25).astype(np.float16) for rows in (128, self.n)]
         self.row, self.column = around.floats(random, 128), around.floats(random, self.n)
         self.l, self.s = np.full(128, np.nan, np.float32), np.full((128, self.n), np.nan, np.float32)
