@@ -656,6 +656,17 @@ def scores_biased(q_ptr, k_ptr, row_ptr, column_ptr, l_ptr, s_ptr, n, M: tl.cons
     tl.store(l_ptr + rows, l)
 
 
+@triton.jit
+def blocks_counted(x_ptr, y_ptr, n, limit, D: tl.constexpr):
+    """A loop that counts elements, from the third block on; which block it is at is computed by a division."""
+    d = tl.arange(0, D)
+    for start in range(2 * D, n, D):
+        t = start // D
+        c = t * D + d
+        x = tl.load(x_ptr + c)
+        tl.store(y_ptr + (t - 2) * D + d, tl.where(c < limit, x, x * 0.5))
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -699,6 +710,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (begun_with, "x_ptr=*fp32:16, y_ptr=*fp32:16, state_ptr=*i32:16, scale_ptr=*fp32:16, steps=i32, seed=i32, first=fp32", dict(D=512)),
     (keys_grouped, "q_ptr=*fp16:16, k_ptr=*i8:16, table_ptr=*i32:16, s_ptr=*fp32:16, steps=i32, limit=i32", dict(G=16, PAGE=64, D=64, X=16)),
     (scores_biased, "q_ptr=*fp16:16, k_ptr=*fp16:16, row_ptr=*fp32:16, column_ptr=*fp32:16, l_ptr=*fp32:16, s_ptr=*fp32:16, n=i32:16", dict(M=64, N=32, D=64)),
+    (blocks_counted, "x_ptr=*fp32:16, y_ptr=*fp32:16, n=i32, limit=i32", dict(D=256)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
