@@ -63,7 +63,9 @@ std::optional<Index> divided_line(const Index& line, std::int64_t by) {
     if (one.kind != Index::mul || one.of.size() != 2) return std::nullopt;
     for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
       if (one.of[k].kind == Index::iteration && divides(one.of[1 - k]))
-        return product(Index(one.of[k]), Index::whole(one.of[1 - k].value / by));
+        return one.of[1 - k].value == by
+                   ? Index(one.of[k])
+                   : product(Index(one.of[k]), Index::whole(one.of[1 - k].value / by));
     return std::nullopt;
   };
   if (by < 2) return std::nullopt;
