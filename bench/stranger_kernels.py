@@ -120,7 +120,8 @@ def beside_interpreter(case, folder, path, text):
                 where = (want != was) | (got != was)
                 changed += int(where.sum())
                 if where.any():
-                    off = np.abs(got[where] - want[where]).max() / max(1e-9, np.abs(want[where]).max())
+                    same = got[where] == want[where]  # (infinities, too)
+                    off = np.abs(np.where(same, 0, got[where]) - np.where(same, 0, want[where])).max() / max(1e-9, np.abs(want[where & np.isfinite(want)]).max(initial=0))
                     worst = max(worst, float(np.nan_to_num(off, nan=np.inf)))
     return worst if changed > 0 else "no launch changes anything"
 

@@ -328,6 +328,43 @@ CASES += [
 ]
 
 
+def fifth(*given, **more):
+    return own(*given, path="fifth.py", **more)
+
+
+# The fifth set, of kinds that the others have none of: own/fifth.py.
+CASES += [
+    fifth("split_paged", dict(H=2, G=16, PAGE=64, SPLIT=256, D=128, X=8), "width", "o_ptr lse_ptr", kinds=i32("table_ptr lengths_ptr"),
+          tables={"table_ptr": (5, 3, 9, 1, 0, 2, 7, 4, 6, 8), "lengths_ptr": (300, 61)}, launch=lambda n: (dict(width=5, scale=0.1), (2, 2, 2)), counts=(1,)),
+    fifth("fp8_descaled", TILE, "n", "qs_ptr ks_ptr vs_ptr", kinds={"q_ptr": "fp8e4nv", "k_ptr": "fp8e4nv", "vt_ptr": "fp8e4nv"},
+          launch=lambda n: (dict(n=64 * n, scale=0.1), (1, 2, 1)), counts=(1, 2, 3, 7)),
+    fifth("moe_gate_up", dict(TOP=2, BM=128, BN=64, BK=64), "tokens INNER K", kinds=i32("ids_ptr experts_ptr padded_ptr"),
+          tables={"ids_ptr": tuple(37 * k % 300 for k in range(300)) + (300,) * 212, "experts_ptr": (1, 0, -1, 2), "padded_ptr": (384,)},
+          launch=lambda n: (dict(tokens=300, INNER=128, K=64 * n - (16 if n else 0)), (4, 2, 1)), counts=(0, 1, 2, 3, 7)),
+    fifth("gptq_gemm", dict(BM=64, BN=128, BK=64), "K N", kinds=i32("w_ptr zeros_ptr group_ptr"), tables={"group_ptr": tuple(k * 7 % 5 for k in range(512))},
+          scale={"w_ptr": 3e5, "zeros_ptr": 3e5}, launch=lambda n: (dict(K=64 * n, N=256), (2, 2, 1)), counts=(0, 1, 2, 3, 7)),
+    fifth("hstu_attention", dict(H=2, **TILE), "", floats="alpha longest", kinds=i32("offsets_ptr targets_ptr"),
+          tables={"offsets_ptr": (0, 100, 310, 700), "targets_ptr": (10, 0, 70)}, launch=lambda n: (dict(alpha=0.1, longest=390.0), (4, 2, 3)), counts=(1,)),
+    fifth("ring_merge", dict(H=16, D=128), "T", "o_ptr lse_ptr new_lse_ptr", launch=lambda n: (dict(T=n), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    fifth("gated_delta_states", dict(C=64, D=128, V=64), "T", "g_ptr", negative=("g_ptr",), scale={"g_ptr": 0.2, "w_ptr": 0.05},
+          launch=lambda n: (dict(T=length(n)), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    fifth("streaming_attention", dict(SINK=64, WINDOW=128, **TILE), "n", launch=lambda n: (dict(n=length(n), scale=0.1), ((n + 1) // 2, 1, 1)), counts=(1, 2, 3, 10)),
+    fifth("linear_loss_dx", dict(D=128, M=128, N=64), "V", "lse_ptr", kinds=i32("target_ptr"), scale={"w_ptr": 0.1},
+          tables={"target_ptr": tuple(37 * k % 130 for k in range(255)) + (-100,)}, launch=lambda n: (dict(V=length(n)), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    fifth("norm_backward_rows", dict(PER=4, B=1024), "rows N", "mean_ptr rstd_ptr dw_ptr db_ptr", launch=lambda n: (dict(rows=n, N=1000), (3, 1, 1)),
+          counts=(0, 1, 2, 3, 7, 12)),
+    fifth("block_list_attention", TILE, "n", "lse_ptr", kinds=i32("rows_ptr columns_ptr"),
+          tables={"rows_ptr": (0, 2, 3, 7, 7), "columns_ptr": (0, 1, 2, 0, 5, 3, 4)}, launch=lambda n: (dict(n=512, scale=0.1), (4, 1, 1)), counts=(1,)),
+    fifth("topk_gating", dict(M=32, E=64), "tokens TOP", "weight_ptr", kinds=i32("expert_ptr"), launch=lambda n: (dict(tokens=60, TOP=n), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    fifth("cumprod_gates", dict(R=16, B=128), "T", "g_ptr y_ptr", scale={"g_ptr": 1.0}, launch=lambda n: (dict(T=128 * n - (8 if n else 0)), (2, 1, 1)),
+          counts=(0, 1, 2, 3)),
+    fifth("int8_cache_decode", dict(G=16, N=64, D=128), "length", "ks_ptr vs_ptr", kinds={"k_ptr": "i8", "v_ptr": "i8"}, scale={"k_ptr": 40.0, "v_ptr": 40.0, "ks_ptr": 0.01},
+          launch=lambda n: (dict(length=length(n), scale=0.1), (2, 1, 1)), counts=(1, 2, 3, 7)),
+    fifth("tree_attention", dict(M=64, N=64, D=64, WORDS=2), "prefix n", kinds=i32("bits_ptr"), scale={"bits_ptr": 3e5},
+          launch=lambda n: (dict(prefix=64 * (n - 1) + 10, n=48, scale=0.1), (1, 1, 1)), counts=(1, 2, 3, 7)),
+]
+
+
 def find(folder, name):
     """The case of that name: one of these, or one that lies beside a kernel made at random (random_kernel.py)."""
     described = os.path.join(folder, "random", name + ".json")

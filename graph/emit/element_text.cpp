@@ -154,6 +154,15 @@ std::optional<Along> along(const Plan& plan, const Index& index, Index::Kind dim
       const std::int64_t whole = std::gcd(std::gcd(a->divisor, b->divisor), a->block);
       return Along{1, std::min(whole, b->block), whole};
     }
+    case Index::quotient: {
+      // The same for as many neighbours as have one quotient: keys in pages lie in groups of eight
+      // (p // 8 * pages * 8 + p % 8).
+      const auto a = of(0);
+      const Index& by = index.of[1];
+      if (a && a->step == 1 && by.kind == Index::number && by.value > 0)
+        return Along{0, std::gcd(std::gcd(a->divisor, a->block), by.value), 1};
+      [[fallthrough]];
+    }
     default: {
       // The same all along, where its operands are.
       Along made{0, kAny, 1};

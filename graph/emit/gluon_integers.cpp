@@ -114,6 +114,9 @@ Expression ValuePrinter::whole(const meaning::Value& value, const std::vector<Ex
   using meaning::Function;
   const auto x = [&](std::size_t k) {
     if (!in[k].type.empty()) return placed(value, k, in[k], layout);
+    // (An integer of the launch may be a constant of Python's.)
+    if (!value.operands[k].constant.empty() && plan_.user != nullptr)
+      return "gl.to_tensor(" + in[k].text + ")";
     const auto number = whole_text(value.operands[k]);
     if (!number)
       throw program::Refusal{"op", value.id + " is made of an integer with no whole number"};

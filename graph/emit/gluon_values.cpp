@@ -415,6 +415,9 @@ std::string ValuePrinter::converted(const Expression& from, const Layout& to) co
 std::string ValuePrinter::placed(const Value& value, std::size_t k, const Expression& one,
                                  const Layout& layout) const {
   if (one.layout.kind == Layout::none) return one.text;
+  // (What is converted to be a factor of warps' products: as_right_factor().)
+  if (one.layout.kind == Layout::matrix && layout.kind == Layout::right)
+    return converted(one, layout);
   if (one.layout.kind == Layout::matrix && layout.kind != Layout::matrix)
     throw Refusal{"operand", value.id + " has a matrix as operand and is none"};
   if (one.layout.kind == Layout::matrix || layout.kind != Layout::matrix)

@@ -396,7 +396,9 @@ Thing Builder::elementwise(const std::string& operation, std::vector<Thing> all)
   for (const Thing& one : all) {
     if (one.kind != Thing::value) continue;
     const Type of = type(one);
-    const bool whole = operation == "tt.mulhiui" && of.element == "i32";
+    const bool whole =
+        of.element == "i32" && (operation == "tt.mulhiui" || operation.starts_with("arith.max") ||
+                                operation.starts_with("arith.min"));
     if (!of.floating() && !whole) no_text(operation + " of integers");
     if (found && of.kind == Type::tensor && common.kind == Type::tensor) {
       if (of.layout->text != common.layout->text || of.shape.size() != common.shape.size())
@@ -430,10 +432,15 @@ Thing Builder::largest(const Expr& call, bool most) {
     return elementwise(most ? "arith.maxnumf" : "arith.minnumf", {a, b});
   }
   const Type of = type(a);
-  if (of.kind != Type::scalar || of.element != "i32") no_text("the larger of tiles of integers");
+  if (of.element != "i32") no_text("the larger of integers of type " + of.element);
+  if (b.kind == Thing::value && type(b).without_sign != of.without_sign)
+    no_text("the larger of integers with and without a sign");
+  const std::string operation =
+      std::string("arith.") + (most ? "max" : "min") + (of.without_sign ? "ui" : "si");
+  if (of.kind == Type::tensor || (b.kind == Thing::value && type(b).kind == Type::tensor))
+    return elementwise(operation, {a, b});
   const int other = materialize(b);
-  return Thing::make_value(
-      pure(std::string(most ? "arith.maxsi" : "arith.minsi") + " $0, $1 : i32", {a.id, other}, of));
+  return Thing::make_value(pure(operation + " $0, $1 : i32", {a.id, other}, of));
 }
 
 Thing Builder::chosen_number(int condition, const Thing& yes, const Thing& no) {

@@ -51,6 +51,34 @@ std::optional<Index::Kind> index_kind_of(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+/// A multiple of `by` in every iteration, divided by it: which block a loop is at that counts
+/// elements (start // N of range(0, n, N)). nullopt = it is not always one.
+std::optional<Index> divided_line(const Index& line, std::int64_t by) {
+  const auto divides = [&](const Index& one) {
+    return one.kind == Index::number && one.value >= 0 && one.value % by == 0;
+  };
+  const auto steps = [&](const Index& one) -> std::optional<Index> {
+    if (one.kind != Index::mul || one.of.size() != 2) return std::nullopt;
+    for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
+      if (one.of[k].kind == Index::iteration && divides(one.of[1 - k]))
+        return one.of[1 - k].value == by
+                   ? Index(one.of[k])
+                   : product(Index(one.of[k]), Index::whole(one.of[1 - k].value / by));
+    return std::nullopt;
+  };
+  if (by < 2) return std::nullopt;
+  if (line.kind != Index::add || line.of.size() != 2) return steps(line);
+  for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
+    if (divides(line.of[k]))
+      if (auto rest = steps(line.of[1 - k]))
+        return sum(Index::whole(line.of[k].value / by), std::move(*rest));
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Index> index_made(const Module& module, const Operation& op, Index a, Index b) {
   const auto kind = index_kind_of(op.name);
   const Type* type = op.results.empty() ? nullptr : module.type_of(op.results[0]);
@@ -58,6 +86,8 @@ std::optional<Index> index_made(const Module& module, const Operation& op, Index
   const bool shifts = op.name == "arith.shrsi" || op.name == "arith.shli";
   if ((shifts || *kind == Index::bit_and) && type->element != "i32" && type->element != "i64")
     return std::nullopt;
+  if (*kind == Index::quotient && b.kind == Index::number)
+    if (auto whole = divided_line(a, b.value)) return whole;
   if (!shifts) return Index::make(*kind, std::move(a), std::move(b));
   // (By as many bits as there are, or by a negative number, is not defined.)
   if (b.kind != Index::number || b.value < 0 || b.value >= (type->element == "i64" ? 63 : 31))

@@ -23,6 +23,7 @@
 #include "graph/ttgir/scheduled.hpp"
 #include "graph/ttgir/stored_factors.hpp"
 #include "graph/ttgir/undo.hpp"
+#include "graph/ttgir/without_vector_sums.hpp"
 
 namespace twill::ttgir {
 
@@ -65,8 +66,10 @@ Module undone(const Module& module, const LoopOptions& options, const AlreadyLow
     const Undone undone = undo_schedule(module, loop);
     resident = undone.resident;
     Module again = parsed(module, undone);
-    if (options.undo_rings && undone.whole)
+    if (options.undo_rings && undone.whole) {
       if (auto flat = with_chosen_branches(again)) again = std::move(*flat);
+      if (auto apart = without_vector_sums(again)) again = std::move(*apart);
+    }
     const std::vector<LoopInfo> found = list_loops(again);
     for (std::size_t l = 0; l < found.size(); ++l) {
       const auto place = [](const Operation& op) { return std::pair(op.line, op.column); };
@@ -174,6 +177,8 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
     if (auto flat = with_flat_nests(result.module)) result.module = std::move(*flat);
   if (computes)
     if (auto chosen = with_chosen_branches(result.module)) result.module = std::move(*chosen);
+  if (computes)
+    if (auto apart = without_vector_sums(result.module)) result.module = std::move(*apart);
   LoopOptions as_read = loop_options;
   as_read.lower = options;
   std::string remark;

@@ -19,9 +19,11 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
-pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
+pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
+pointers.SPILLS["scores-biased-blackwell"] = 16  # (96 registers a thread, of 640)
+pointers.NARROW.update({f"scores-biased-{machine}": 4 for machine in BOTH})  # (vectors of 32 and of 64)
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
 # (Vectors of 32 and of 64.)
 pointers.NARROW.update({f"{name}-{machine}": 4 for name in ("pairs-turned", "odd-tiles") for machine in BOTH})
@@ -775,6 +777,58 @@ class BegunWith:
         yield off(self.scale, np.array([scale]))
 
 
+class KeysGrouped:
+    """keys_grouped(q, k, table, s, steps, limit): three pages more than are read."""
+
+    def make(self, n, random):
+        self.steps, self.grid, self.limit = n, (1,), 150
+        self.q = (random.standard_normal((16, 64)) * 0.25).astype(np.float16)
+        self.k = random.integers(-128, 128, (n + 3, 4, 64, 16)).astype(np.int8)  # page, 16 of the 64 numbers, key, number
+        self.table = random.permutation(n + 3).astype(np.int32)
+        self.s = np.full((n, 16, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.q, self.k, self.table, self.s, self.steps, self.limit]
+
+    def errors(self):
+        keys = self.k[self.table[:self.steps]].astype(np.float64).transpose(0, 1, 3, 2).reshape(self.steps, 64, 64)
+        places = np.minimum(np.arange(64 * self.steps), self.limit).reshape(self.steps, 1, 64)
+        yield off(self.s, np.matmul(self.q.astype(np.float64), keys) + places)
+
+
+class ScoresBiased:
+    """scores_biased(q, k, row, column, l, s, n): two blocks of queries."""
+
+    def make(self, n, random):
+        self.n, self.grid = 32 * n, (2,)
+        self.q, self.k = [(random.standard_normal((rows, 64)) * 0.25).astype(np.float16) for rows in (128, self.n)]
+        self.row, self.column = around.floats(random, 128), around.floats(random, self.n)
+        self.l, self.s = np.full(128, np.nan, np.float32), np.full((128, self.n), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.q, self.k, self.row, self.column, self.l, self.s, self.n]
+
+    def errors(self):
+        scores = self.q.astype(np.float64) @ self.k.astype(np.float64).T
+        yield off(self.l, np.exp2(scores + self.column[None, :]).sum(axis=1))
+        yield off(self.s, scores + self.row[:, None])
+
+
+class BlocksCounted:
+    """blocks_counted(x, y, n, limit): two blocks more than are read."""
+
+    def make(self, n, random):
+        self.steps, self.grid, self.limit = n, (1,), 700
+        self.x, self.y = around.floats(random, n + 2, 256), np.full((n, 256), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, 256 * (self.steps + 2), self.limit]
+
+    def errors(self):
+        below = np.arange(256 * (self.steps + 2)).reshape(-1, 256) < self.limit
+        yield off(self.y, np.where(below, self.x, self.x * 0.5)[2:])
+
+
 class WithoutSign:
     """without_sign(x, y, z, v, most, least, place, steps): words of all 32 bits, some of them next to each other."""
 
@@ -851,7 +905,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
-                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith})
+                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted})
 
 
 def main():

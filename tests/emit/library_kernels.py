@@ -626,6 +626,47 @@ def heads_added(x_ptr, w_ptr, y_ptr, steps, first, heads, M: tl.constexpr, N: tl
     tl.store(y_ptr + rows[:, None] * N + c[None, :], total)
 
 
+@triton.jit
+def keys_grouped(q_ptr, k_ptr, table_ptr, s_ptr, steps, limit, G: tl.constexpr, PAGE: tl.constexpr, D: tl.constexpr, X: tl.constexpr):
+    """Scores of few queries and keys of 8 bits that lie in pages, X numbers of each key beside each other; places up to a limit are added."""
+    g, d, p = tl.arange(0, G), tl.arange(0, D), tl.arange(0, PAGE)
+    q = tl.load(q_ptr + g[:, None] * D + d[None, :])
+    for t in range(0, steps):
+        block = tl.load(table_ptr + t)
+        k = tl.load(k_ptr + block * D * PAGE + (d[:, None] // X) * PAGE * X + p[None, :] * X + d[:, None] % X)
+        s = tl.dot(q, k.to(tl.float16))
+        near = tl.minimum(t * PAGE + p, limit)
+        s += near.to(tl.float32)[None, :]
+        tl.store(s_ptr + t * G * PAGE + g[:, None] * PAGE + p[None, :], s)
+
+
+@triton.jit
+def scores_biased(q_ptr, k_ptr, row_ptr, column_ptr, l_ptr, s_ptr, n, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    """Sums of exponentials of scores to which a number a key is added, and the last scores with a number a query."""
+    rows, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + d[None, :])
+    of_row = tl.load(row_ptr + rows)
+    l = tl.zeros([M], tl.float32)
+    for start in range(0, n, N):
+        c = start + tl.arange(0, N)
+        k = tl.load(k_ptr + c[:, None] * D + d[None, :])
+        s = tl.dot(q, tl.trans(k)) + tl.load(column_ptr + c)[None, :]
+        l += tl.sum(tl.exp2(s), 1)
+        tl.store(s_ptr + rows[:, None] * n + c[None, :], tl.dot(q, tl.trans(k)) + of_row[:, None])
+    tl.store(l_ptr + rows, l)
+
+
+@triton.jit
+def blocks_counted(x_ptr, y_ptr, n, limit, D: tl.constexpr):
+    """A loop that counts elements, from the third block on; which block it is at is computed by a division."""
+    d = tl.arange(0, D)
+    for start in range(2 * D, n, D):
+        t = start // D
+        c = t * D + d
+        x = tl.load(x_ptr + c)
+        tl.store(y_ptr + (t - 2) * D + d, tl.where(c < limit, x, x * 0.5))
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -667,6 +708,9 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (both_chosen, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, w_ptr=*fp32:16, last_ptr=*fp32:16, steps=i32, limit=i32", dict(M=64, N=64)),
     (words_carried, "x_ptr=*fp32:16, i_ptr=*i32:16, y_ptr=*fp32:16, state_ptr=*i32:16, count_ptr=*i32:16, steps=i32", dict(D=512)),
     (begun_with, "x_ptr=*fp32:16, y_ptr=*fp32:16, state_ptr=*i32:16, scale_ptr=*fp32:16, steps=i32, seed=i32, first=fp32", dict(D=512)),
+    (keys_grouped, "q_ptr=*fp16:16, k_ptr=*i8:16, table_ptr=*i32:16, s_ptr=*fp32:16, steps=i32, limit=i32", dict(G=16, PAGE=64, D=64, X=16)),
+    (scores_biased, "q_ptr=*fp16:16, k_ptr=*fp16:16, row_ptr=*fp32:16, column_ptr=*fp32:16, l_ptr=*fp32:16, s_ptr=*fp32:16, n=i32:16", dict(M=64, N=32, D=64)),
+    (blocks_counted, "x_ptr=*fp32:16, y_ptr=*fp32:16, n=i32, limit=i32", dict(D=256)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
