@@ -159,7 +159,8 @@ class VectorSums {
     const Operation& store = m_.op(stored);
     if (store.generic || store.operands.size() != 4 || store.results.size() != 1 ||
         store.block != op.block || store.operands[1] != op.operands[2] ||
-        !is_flag(store.operands[3], "true") || !repeats(store.operands[0]))
+        !is_alone(op.operands[2]) || !is_flag(store.operands[3], "true") ||
+        !repeats(store.operands[0]))
       return;
     const int loaded = loads_after(index);
     if (loaded == kNone) return;
@@ -186,6 +187,14 @@ class VectorSums {
     edits_.push_back({*read, told.size(), before});
     edits_.push_back({flag + 3, adds.size(), mine(loaded) + ".no"});
     add_behind(loaded, *load_line, result, sum, type);
+  }
+
+  /// Is it a buffer that three ops name: who stores the vector, adds to it, and loads the result?
+  /// (Another product that adds to it, in this iteration or the next, would miss the vector.)
+  bool is_alone(int buffer) const {
+    const int made = m_.value(buffer).op;
+    return made != kNone && m_.op(made).name == "ttng.tmem_alloc" && m_.op(made).operands.empty() &&
+           uses_[at(buffer)] == 3;
   }
 
   /// The load that a product tells of its end; kNone = it is something else.

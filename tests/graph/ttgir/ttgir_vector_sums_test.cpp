@@ -93,6 +93,14 @@ TEST_CASE("in tensor memory the store, the product and the load are each other's
   other.replace(other.find("], %true", store), 8, "], %false");
   other.insert(other.find("    %q", other.find("tt.func")), "    %false = arith.constant false\n");
   CHECK(apart(other) == 1);
+  // Another product that adds to what is there would miss the vector.
+  const std::size_t line = text.rfind('\n', mma) + 1, load = text.find("ttng.tmem_load", mma);
+  std::string again = text.substr(line, text.find('\n', mma) + 1 - line);
+  again = replaced(again, "%s_41 =", "%again =");
+  again = replaced(again, "%s_17[%s_40]", "%s_17[%s_43]");
+  other = text;
+  other.insert(text.find('\n', load) + 1, again);
+  CHECK(apart(other) == 1);
 }
 
 TEST_CASE("mutants of modules with such products do no harm") {
