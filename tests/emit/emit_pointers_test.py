@@ -410,7 +410,7 @@ def compiled_one(out, path, trips=-1):
 
 # Its schedule of I = 624 has three warpgroups, which share 464 registers a thread.
 # On Blackwell that of I = 591 is written, which hands masks on as whole numbers, since there is a text for these.
-SPILLS = {"attention-pointers-hopper": 16, "attention-pointers-blackwell": 8}
+SPILLS = {"attention-pointers-blackwell": 8}
 SERIALISED = set()  # of whose products ptxas says that it ends them one by one
 # Vectors of 64 numbers, of which a thread has two; nothing is said of what divides arguments; tiles of f32 that are turned.
 NARROW = {"gated-linear-attention-hopper": 8, "two-loops": 4, "wide-factors-hopper": 4, "wide-factors-blackwell": 4,
