@@ -61,7 +61,7 @@ TEST_CASE("the best schedule of a module keeps all orders of data that its progr
   Options few;
   few.conflict_limit = 500;
   int looked_at = 0;
-  for (std::size_t k = 0; k < files.size(); k += test::kSanitized ? 5 : 1) {
+  for (std::size_t k = 0; k < files.size(); k += test::kSanitized ? 9 : 1) {
     CAPTURE(files[k]);
     const ProgramSource source = program_source(read_triton(read_file(files[k]), files[k], {}));
     const LayoutsSolution all = solve_layouts(source.layouts, few);
@@ -138,7 +138,7 @@ TEST_CASE("fewer registers beside tiles change no text that is written without t
   ProgramOptions few;
   few.search.conflict_limit = 200;
   int written = 0, last_way = 0;
-  for (std::size_t k = 0; k < files.size(); k += test::kSanitized ? 5 : 1) {
+  for (std::size_t k = 0; k < files.size(); k += test::kSanitized ? 9 : 1) {
     CAPTURE(files[k]);
     const ProgramSource source = program_source(read_triton(read_file(files[k]), files[k], {}));
     const ProgramResult best = best_program(source, few);
