@@ -536,15 +536,18 @@ class Legalizer {
       fault = judged(p);
     }
     if (fault) return fault;
-    // Back to the least of each, one after the other.
-    for (Event& event : p.events)
-      while (!event.pending && event.phases > 1) {
-        --event.phases;
-        if (judged(p)) {
-          ++event.phases;
-          break;
-        }
+    // Back to the least of each, one after the other: by halves, as there are as many as stages.
+    for (Event& event : p.events) {
+      int least = 1, enough = event.phases;
+      while (!event.pending && least < enough) {
+        event.phases = least + (enough - least) / 2;
+        if (judged(p))
+          least = event.phases + 1;
+        else
+          enough = event.phases;
       }
+      event.phases = enough;
+    }
     return std::nullopt;
   }
 
