@@ -335,7 +335,7 @@ constexpr Amount kWorthIt = 32;
 constexpr Amount kNearlyAll = 196;
 
 /// Registers a thread that another place for the loop's beginning has to save.
-Amount worth(const Plan& plan, const std::vector<Amount>& held) {
+Amount least_saving(const Plan& plan, const std::vector<Amount>& held) {
   return plan.legal.target == Target::hopper &&
                  *std::max_element(held.begin(), held.end()) > kNearlyAll
              ? 1
@@ -362,7 +362,7 @@ std::vector<bool> light_cuts(const Plan& plan, int slot) {
 int cut_of_slot(const Plan& plan, int slot) {
   const std::vector<Amount> held = Pressure(plan, slot).held();
   const auto least = std::min_element(held.begin(), held.end());
-  if (held.empty() || held.back() < *least + worth(plan, held)) return 0;
+  if (held.empty() || held.back() < *least + least_saving(plan, held)) return 0;
   const std::vector<Item> items = cut_code(plan.legal.program, slot, 0).items;
   int op = 0, item = 0;
   for (const Item& one : items) {

@@ -19,7 +19,7 @@ Amount stride(const Storage& s) {
   return ceil_divide(s.size, s.alignment) * s.alignment;
 }
 /// "a, b, c and 4 more".
-std::string first_of(const std::vector<std::string>& names, std::size_t most) {
+std::string first_few(const std::vector<std::string>& names, std::size_t most) {
   std::string text;
   for (std::size_t k = 0; k < std::min(most, names.size()); ++k)
     text += (k > 0 ? ", " : "") + names[k];
@@ -189,9 +189,9 @@ class Placer {
       }
       buffers.push_back(item(k).name + " " + std::to_string(item(k).depth) + " x " +
                         std::to_string(stride(item(k))) +
-                        (beside.empty() ? "" : " (could share with " + first_of(beside, 3) + ")"));
+                        (beside.empty() ? "" : " (could share with " + first_few(beside, 3) + ")"));
     }
-    text += first_of(buffers, 8);
+    text += first_few(buffers, 8);
     Refusal refusal{"placement", text, -1, 0, -capacity_, proved};
     if (at(memory_) < draft_.loop.problem->memories.size()) refusal.memory = memory_;
     for (const int s : items_) {

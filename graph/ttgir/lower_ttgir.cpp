@@ -53,6 +53,13 @@ Module parsed(const Module& module, const Undone& undone) {
   return again;
 }
 
+/// A module that is to be executed or written: what its ops compute, in forms that the meaning has.
+/// (Of what is solved alone a branch stays one op, and what is written back stays as it came.)
+void rewrite_to_compute(Module& module) {
+  if (auto chosen = with_chosen_branches(module)) module = std::move(*chosen);
+  if (auto apart = without_vector_sums(module)) module = std::move(*apart);
+}
+
 /// A module of the loop as it was before it was pipelined or partitioned. Throws InputError where
 /// it cannot be undone. `remark` says what was done, `lost` why the function around it is lost.
 /// `which`: of its loops.
@@ -66,10 +73,7 @@ Module undone(const Module& module, const LoopOptions& options, const AlreadyLow
     const Undone undone = undo_schedule(module, loop);
     resident = undone.resident;
     Module again = parsed(module, undone);
-    if (options.undo_rings && undone.whole) {
-      if (auto flat = with_chosen_branches(again)) again = std::move(*flat);
-      if (auto apart = without_vector_sums(again)) again = std::move(*apart);
-    }
+    if (options.undo_rings && undone.whole) rewrite_to_compute(again);
     const std::vector<LoopInfo> found = list_loops(again);
     for (std::size_t l = 0; l < found.size(); ++l) {
       const auto place = [](const Operation& op) { return std::pair(op.line, op.column); };
@@ -171,14 +175,10 @@ LoweredModule lower_module(std::string_view text, const std::string& source,
   if (loop_options.stored_factors)
     if (const auto stored = with_stored_factors(result.module))
       result.module = parse_module(*stored, source);
-  // (Of what is solved alone a branch stays one op, and what is written back stays as it came.)
-  const bool computes = loop_options.undo_rings;
-  if (computes)
+  if (loop_options.undo_rings) {
     if (auto flat = with_flat_nests(result.module)) result.module = std::move(*flat);
-  if (computes)
-    if (auto chosen = with_chosen_branches(result.module)) result.module = std::move(*chosen);
-  if (computes)
-    if (auto apart = without_vector_sums(result.module)) result.module = std::move(*apart);
+    rewrite_to_compute(result.module);
+  }
   LoopOptions as_read = loop_options;
   as_read.lower = options;
   std::string remark;

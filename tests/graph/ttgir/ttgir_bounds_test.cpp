@@ -11,12 +11,14 @@
 #include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/module_run.hpp"
 #include "tests/support/module_difference.hpp"
+#include "tests/support/replaced.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 namespace ttgir_bounds_test {
 
 using namespace twill;
 using namespace twill::ttgir;
+using test::replaced;
 
 namespace {
 
@@ -24,12 +26,6 @@ constexpr int kRows = 32, kColumns = 16;  // of a tile of ragged.ttgir
 
 std::string ragged() {
   return read_file(TWILL_TEST_DATA "/ttgir/ragged.ttgir");
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t here = text.find(from);
-  REQUIRE(here != std::string::npos);
-  return text.replace(here, from.size(), to);
 }
 
 LoweredModule lowered_text(const std::string& text) {

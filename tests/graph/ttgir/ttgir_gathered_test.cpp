@@ -11,6 +11,7 @@
 #include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/parser.hpp"
 #include "graph/ttgir/pointer_roots.hpp"
+#include "tests/support/replaced.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 namespace ttgir_gathered_test {
@@ -19,17 +20,12 @@ using namespace twill;
 using namespace twill::ttgir;
 using meaning::Launch;
 using meaning::Place;
+using test::replaced;
 
 namespace {
 
 std::string text_of_file(const std::string& name) {
   return read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir");
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t here = text.find(from);
-  REQUIRE(here != std::string::npos);
-  return text.replace(here, from.size(), to);
 }
 
 ModuleMeaning meaning_of(const std::string& text) {

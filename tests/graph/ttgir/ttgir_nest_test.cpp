@@ -10,11 +10,13 @@
 #include "engine/include/twill_nested.hpp"
 #include "graph/index.hpp"
 #include "graph/verify.hpp"
+#include "tests/support/replaced.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 namespace ttgir_nest_test {
 
 using namespace twill;
+using test::replaced;
 
 namespace {
 
@@ -77,12 +79,6 @@ std::string refusal(const std::string& text, const std::string& machine, int loo
     return error.what();
   }
   return "";
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  const std::size_t at = text.find(what);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, what.size(), with);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "graph/ttgir/replay.hpp"
 #include "graph/ttgir/retime.hpp"
 #include "graph/ttgir/undo.hpp"
+#include "tests/support/replaced.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/ttgir_files.hpp"
 
@@ -21,15 +22,10 @@ namespace {
 
 using namespace twill;
 using namespace twill::ttgir;
+using test::replaced;
 
 std::string lowered_text(const std::string& name) {
   return read_file(TWILL_TEST_DATA "/lowered/" + name + ".ttgir");
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
 }
 
 LoweredModule module_of(const std::string& text, const std::string& name,

@@ -9,11 +9,13 @@
 #include "graph/error.hpp"
 #include "graph/ttgir/parser.hpp"
 #include "graph/ttgir/without_vector_sums.hpp"
+#include "tests/support/replaced.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 namespace ttgir_vector_sums_test {
 
 using namespace twill;
+using test::replaced;
 
 namespace {
 
@@ -43,12 +45,6 @@ const std::string kDot =
 
 std::string of_tree(const std::string& name) {
   return read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir");
-}
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
 }
 
 }  // namespace
