@@ -268,9 +268,10 @@ void SlotPrinter::loop() {
   state_.reads = std::move(reads);
 }
 
-/// A step of the loop's end. Products of its last iterations are in flight where in the loop a wait
-/// for the next one's ends them; where a tile is read from memory beside them ptxas lacks registers
-/// (13.4, C7512: it ends each product of the kernel before the next one).
+/// A step behind the loop. In the loop the wait for the next iteration's product ends this one's,
+/// too; behind it there is no next one, and a product may still be in flight. Where a tile is read
+/// from memory then, ptxas lacks registers and ends each product of the kernel before the next one
+/// (13.4, C7512). So all products end first.
 void SlotPrinter::print_at_end(int in, const Step& step) {
   if (!step.is_wait && plan_.legal.target == Target::hopper && !state_.flights.empty() &&
       legal_.release_of[at(step.index)] < 0 &&

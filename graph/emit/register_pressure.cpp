@@ -330,8 +330,8 @@ bool reads_tile(const Plan& plan, int slot, int op) {
 
 namespace {
 constexpr Amount kWorthIt = 32;
-/// Slots that hold more than this have hardly any left of the 232 that one of two has beside a
-/// loader; they spilled where the loop began with two row vectors more than elsewhere (ptxas 13.4).
+/// A slot of two beside a loader has 232 registers a thread. Slots that hold more than this spilled
+/// where the loop began with two row vectors more than elsewhere (ptxas 13.4).
 constexpr Amount kNearlyAll = 196;
 
 /// Registers a thread that another place for the loop's beginning has to save.

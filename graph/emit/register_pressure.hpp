@@ -49,10 +49,10 @@ Amount registers_needed(const Plan& plan, int slot);
 /// Do the slot's threads read a whole tile from memory for this op?
 bool reads_tile(const Plan& plan, int slot, int op);
 
-/// Where a slot's loop is to begin (cut_code.hpp): where the fewest registers are held, if that
-/// makes a difference: of a whole vector a thread, or of any where the slot has hardly more than it
-/// needs. A tile that is held where the loop begins again gets registers of its own
-/// there and is moved into them: ptxas spills.
+/// Where a slot's loop is to begin (cut_code.hpp): where it holds the fewest registers. 0 = where
+/// it begins as it is: another place has to save 32 registers a thread, or one where the slot has
+/// hardly any left. A tile that is held where the loop begins again gets registers of its own there
+/// and is moved into them: ptxas spills.
 int cut_of_slot(const Plan& plan, int slot);
 
 /// Per item of the slot's period: are about as few registers held before it as anywhere?
