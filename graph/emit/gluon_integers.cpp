@@ -31,7 +31,8 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
   };
   if (value.type != "i32" && value.type != "i8") refuse("makes integers of type " + value.type);
   const bool numbers = in[0].type.empty() && in[1].type.empty();
-  if (numbers && value.operands[0].constant.empty()) refuse("is made of two numbers");
+  if (numbers && value.operands[0].constant.empty() && value.operands[1].constant.empty())
+    refuse("is made of two numbers");
   std::array<std::string, 2> text;
   for (std::size_t k = 0; k < 2; ++k) {
     if (!in[k].type.empty()) {
@@ -42,7 +43,8 @@ Expression ValuePrinter::of_integers(const meaning::Value& value, const std::vec
     }
     // (An integer of the launch may be a constant of Python's.)
     if (!value.operands[k].constant.empty() && plan_.user != nullptr) {
-      text[k] = k == 0 ? "gl.to_tensor(" + in[k].text + ")" : in[k].text;
+      const bool made = k == 0 || (numbers && value.operands[0].constant.empty());
+      text[k] = made ? "gl.to_tensor(" + in[k].text + ")" : in[k].text;
       continue;
     }
     const auto number = whole_text(value.operands[k]);

@@ -276,7 +276,10 @@ Amount registers_before(const Plan& plan, int slot, bool in_loop) {
         plan.carried_in_alone(v))
       continue;
     const Layout layout = values.layout_of(v);
-    if (layout.kind == Layout::of_columns)
+    // (Places are the thread's own and numbers that the compiler knows.)
+    if (value.function == meaning::Function::places)
+      sum += 1;
+    else if (layout.kind == Layout::of_columns)
       sum += value.shape[0] / (plan.legal.target == Target::hopper ? kOfRow : 1);
     else
       sum += std::max<Amount>(1, meaning::elements(value.shape) / (kThreads * warps));

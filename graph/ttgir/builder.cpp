@@ -166,6 +166,7 @@ void Builder::build() {
   add_residents();
   find_chunks();
   note_results();
+  find_integer_chains();
 }
 
 LoopKernel lower_one_loop(const Module& module, const Machine& machine, const LoopOptions& options,

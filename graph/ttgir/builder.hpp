@@ -88,6 +88,10 @@ class Builder {
   void find_chunks();
   void note_results();
 
+  // Integers that are computed element by element: integer_chains.cpp.
+  std::vector<bool> of_integers() const;
+  void find_integer_chains();
+
   // An inner loop or a branch as one op: reduce.cpp.
   GivenCost reduce_loop(int index);
   GivenCost reduce_branches(int index, int copy);

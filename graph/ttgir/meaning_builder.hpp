@@ -166,6 +166,7 @@ class MeaningBuilder {
   bool is_flags(int value) const;
   bool is_integer(int value) const;
   bool integers(int op, meaning::Value& value, Where where, int copy, int dimension);
+  std::optional<std::int64_t> known_integer(int value, int depth = 0);
   void choice(int op, meaning::Value& value, Where where, int copy, int dimension);
   void histogram(int op, meaning::Value& value, Where where, int copy, int dimension);
   Seen place_number(int user, int value, const meaning::Index& index, Where where, int distance);
@@ -306,6 +307,7 @@ class MeaningBuilder {
   std::map<int, int> scalar_at_;  ///< by op
   std::map<int, int> chosen_at_;  ///< by value: of scalars_, numbers that a branch makes
   std::map<std::tuple<int, int, int>, int> bits_at_;  ///< by user, copy and op: of scalars_
+  std::map<int, std::optional<std::int64_t>> known_integers_;  ///< by value
   std::map<int, int> place_at_;  ///< by value: of scalars_, integers that the iteration decides
   /// Per reduction to a number: the ops behind it up to the one that is carried, which its node
   /// computes, too; and per op of them its reduction.

@@ -4,8 +4,10 @@
 #include <iterator>
 
 #include "graph/index.hpp"
+#include "graph/meaning/integers.hpp"
 #include "graph/meaning/number_type.hpp"
 #include "graph/ttgir/comparison.hpp"
+#include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
 
 namespace twill::ttgir {
@@ -110,6 +112,29 @@ bool MeaningBuilder::integers(int index, meaning::Value& value, Where where, int
   value.function = found->function;
   for (const int operand : op.operands) read(operand);
   return true;
+}
+
+/// The number that a scalar of 32 bits is, whose ops have constants alone (the key of tl.rand, where
+/// the seed is one).
+std::optional<std::int64_t> MeaningBuilder::known_integer(int value, int depth) {
+  constexpr int kMostOps = 64, kBits = 32;
+  if (!is_tile(value, TypeKind::scalar) || type(value).element != "i32") return std::nullopt;
+  if (const auto constant = constant_integer(m_, value))
+    return meaning::wrapped(*constant, kBits);
+  const int made = m_.value(value).op;
+  if (made == kNone || m_.op(made).operands.size() != 2 || depth >= kMostOps) return std::nullopt;
+  if (const auto known = known_integers_.find(value); known != known_integers_.end())
+    return known->second;
+  const Operation& op = m_.op(made);
+  const auto* found = std::find_if(std::begin(kIntegerOps), std::end(kIntegerOps),
+                                   [&](const IntegerOp& one) { return one.name == op.name; });
+  std::optional<std::int64_t> result;
+  if (found != std::end(kIntegerOps)) {
+    const auto a = known_integer(op.operands[0], depth + 1);
+    const auto b = a ? known_integer(op.operands[1], depth + 1) : std::nullopt;
+    if (b) result = meaning::of_integers(found->function, *a, *b, kBits);
+  }
+  return known_integers_[value] = result;
 }
 
 /// select(a flag of data, a, b).

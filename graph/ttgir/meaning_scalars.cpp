@@ -58,6 +58,7 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
     const bool grows = index && (sum_of(*index).per_iteration() || step_of(*index) ||
                                  v.op == kNone || !order_.contains(v.op));
     if (grows && !is_flags(value)) return place_number(user, value, *index, where, distance);
+    if (const auto known = known_integer(value)) return number(user, static_cast<double>(*known));
   } else if (!is_real(m_.type_of(value)))
     refuse(user, "it repeats a number that is known at run time alone");
   if (v.op == kNone && v.block == body_ && v.index > 0)
