@@ -2,6 +2,7 @@
 // the places of its elements: nothing is read.
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "graph/emit/gluon_values.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/bounds.hpp"
+#include "graph/meaning/integers.hpp"
 
 namespace twill::emit {
 namespace {
@@ -22,13 +24,28 @@ std::string whole_text(double x) {
   return std::to_string(static_cast<std::int64_t>(x));
 }
 
+/// The least integer of 32 bits: what it is from 0 is none.
+constexpr double kLeast = std::numeric_limits<std::int32_t>::min();
+
+/// How often an iteration may be counted in with no thought of 32 bits.
+constexpr double kLargeFactor = 1 << 20;
+
 /// A sum of whole multiples.
 class LinearTerms {
  public:
   void add(double factor, const std::string& what) {
     if (factor == 0) return;
     const double size = std::abs(factor);
-    terms_.emplace_back(factor < 0, what + (size == 1 ? "" : " * " + whole_text(size)));
+    if (factor == kLeast)
+      terms_.emplace_back(false, what + " * " + whole_text(factor));
+    else
+      terms_.emplace_back(factor < 0, what + (size == 1 ? "" : " * " + whole_text(size)));
+  }
+  void add(double number) {
+    if (number == kLeast)
+      terms_.emplace_back(false, whole_text(number));
+    else if (number != 0)
+      terms_.emplace_back(number < 0, whole_text(std::abs(number)));
   }
   bool empty() const { return terms_.empty(); }
   /// Of it, or of what it is from 0; what is added stands first.
@@ -85,11 +102,18 @@ std::string ValuePrinter::linear(const Value& value, std::size_t first, const Pl
   const Operand& begin = value.operands[first + 3];
   if (!begin.constant.empty() && plan_.user != nullptr)
     rows.add(1, this->number(begin).text);
-  else if (begin.number != 0)
-    rows.add(begin.number > 0 ? 1 : -1, whole_text(std::abs(begin.number)));
-  if (iteration != "0")
-    rows.add(number(2),
-             iteration.find(' ') == std::string::npos ? iteration : "(" + iteration + ")");
+  else
+    rows.add(begin.number);
+  // (A product of Python's numbers has more than 32 bits.)
+  const bool large = !compared && std::abs(number(2)) >= kLargeFactor;
+  const bool known = iteration.find_first_not_of("0123456789") == std::string::npos;
+  if (large && known && !iteration.empty()) {
+    const std::int64_t all = std::stoll(iteration) * static_cast<std::int64_t>(number(2));
+    rows.add(static_cast<double>(meaning::wrapped(all, 32)));
+  } else if (iteration != "0") {
+    const std::string of = large ? "gl.to_tensor(" + iteration + ")" : iteration;
+    rows.add(number(2), large || of.find(' ') == std::string::npos ? of : "(" + of + ")");
+  }
   if (!compared) return columns.empty() ? rows.text() : columns.text() + " + (" + rows.text() + ")";
   return number(1) > 0 ? columns.text() + " >= " + rows.text(true)
                        : rows.text() + " >= " + columns.text(true);

@@ -421,10 +421,10 @@ class Interpreter {
       }
       case Function::places: {
         const std::vector<Operand>& by = value.operands;
-        return {by[0].number * static_cast<double>(row) +
-                    by[1].number * static_cast<double>(column) +
-                    by[2].number * static_cast<double>(i) + by[3].number,
-                0};
+        const double place = by[0].number * static_cast<double>(row) +
+                             by[1].number * static_cast<double>(column) +
+                             by[2].number * static_cast<double>(i) + by[3].number;
+        return {static_cast<double>(wrapped(static_cast<std::int64_t>(place), 32)), 0};
       }
       default: return {std::numeric_limits<double>::quiet_NaN(), kEndless};
     }

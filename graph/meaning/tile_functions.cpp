@@ -258,9 +258,11 @@ Numbers placed(const Value& value, std::int64_t i) {
   Numbers result{value.shape, {}};
   for (std::int64_t e = 0; e < elements(value.shape); ++e) {
     const std::int64_t row = e / columns, column = e % columns;
-    result.data.push_back(x[0].number * static_cast<double>(row) +
-                          x[1].number * static_cast<double>(column) +
-                          x[2].number * static_cast<double>(i) + x[3].number);
+    const double place = x[0].number * static_cast<double>(row) +
+                         x[1].number * static_cast<double>(column) +
+                         x[2].number * static_cast<double>(i) + x[3].number;
+    // (As GPUs add and multiply: what a hash multiplies its places by is more than 32 bits have.)
+    result.data.push_back(static_cast<double>(wrapped(static_cast<std::int64_t>(place), 32)));
   }
   return result;
 }

@@ -12,7 +12,9 @@ namespace {
 /// Shorter ones (bytes that are taken apart) are left to the schedule, op by op.
 constexpr std::size_t kFewest = 12;
 
-bool is_integer_type(std::string_view element) { return element.starts_with("i"); }
+bool is_integer_type(std::string_view element) {
+  return element.starts_with("i");
+}
 
 }  // namespace
 
@@ -59,7 +61,8 @@ void Builder::find_integer_chains() {
     if (!candidate[v]) continue;
     std::size_t last = users[v].empty() ? kNobody : end[users[v].front()];
     for (const std::size_t user : users[v])
-      if (user <= v || end[user] != last || kernel.ops[user].tile->shape != kernel.ops[v].tile->shape ||
+      if (user <= v || end[user] != last ||
+          kernel.ops[user].tile->shape != kernel.ops[v].tile->shape ||
           out_.nodes[user].copy != out_.nodes[v].copy ||
           out_.nodes[user].inner != out_.nodes[v].inner || at(user).width != at(v).width)
         last = kNobody;

@@ -8,6 +8,7 @@
 
 #include "graph/index.hpp"
 #include "graph/meaning/bounds.hpp"
+#include "graph/meaning/integers.hpp"
 #include "graph/ttgir/comparison.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
@@ -157,6 +158,14 @@ void MeaningBuilder::add_places(int op, HalfPlane of, const Type& type, meaning:
       refuse(op, "its places are numbers that are too large");
 }
 
+/// Places are integers of 32 bits: the numbers that they are made of, modulo 2^32. (What a hash
+/// multiplies by is a large one.)
+void MeaningBuilder::wrap_places(meaning::Value& places) {
+  for (Operand& one : places.operands)
+    if (one.constant.empty())
+      one.number = static_cast<double>(meaning::wrapped(static_cast<std::int64_t>(one.number), 32));
+}
+
 /// Appends the bounds that a mask stands for. false = it is no mask of places.
 bool MeaningBuilder::add_bounds(int op, int mask, meaning::Value& value, Where where, int copy,
                                 int dimension) {
@@ -214,6 +223,7 @@ bool MeaningBuilder::places(int index, meaning::Value& value, Where where, int c
   if (!of) return false;
   value.function = Function::places;
   add_places(index, {of->row, of->column, of->begin}, type(result), value, where, copy, dimension);
+  wrap_places(value);
   return true;
 }
 

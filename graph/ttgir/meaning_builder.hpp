@@ -172,6 +172,14 @@ class MeaningBuilder {
   Seen place_number(int user, int value, const meaning::Index& index, Where where, int distance);
   static void set_ranges(meaning::Meaning& meaning);
 
+  // meaning_words.cpp
+  struct Word {
+    int value = kNone;        ///< of 32 bits; kNone = a number
+    std::int64_t number = 0;  ///< that
+    bool sign = false;        ///< not the value: its sign, in all bits
+  };
+  std::optional<Word> word_left(int op) const;
+
   // meaning_unsigned.cpp
   bool without_sign(int op, meaning::Value& value, Where where, int copy, int dimension);
   meaning::Operand in_signed_order(int op, const meaning::Value& value, Where where,
@@ -275,6 +283,7 @@ class MeaningBuilder {
   bool add_bounds(int op, int mask, meaning::Value& value, Where where, int copy, int dimension);
   void add_places(int op, HalfPlane of, const Type& type, meaning::Value& value, Where where,
                   int copy, int dimension);
+  static void wrap_places(meaning::Value& places);
   bool selection(int op, meaning::Value& value, Where where, int copy, int dimension);
   bool places(int op, meaning::Value& value, Where where, int copy, int dimension);
   bool masked_move(int op, meaning::Value& value, Where where, int copy, int dimension);

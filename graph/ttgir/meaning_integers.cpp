@@ -87,6 +87,12 @@ bool MeaningBuilder::integers(int index, meaning::Value& value, Where where, int
     read(op.operands[turned ? 0 : 1]);
     return true;
   }
+  if (const auto word = word_left(index); word && word->sign) {
+    value.function = Function::shift_right;
+    read(word->value);
+    value.operands.push_back(whole_number(31));
+    return true;
+  }
   if (!is_integer(op.operands[0]) || !is_integer(op.results[0])) return false;
   if (op.name == "arith.extsi" || op.name == "arith.extui" || op.name == "arith.trunci") {
     if (to_flags && flags) return false;
@@ -114,15 +120,16 @@ bool MeaningBuilder::integers(int index, meaning::Value& value, Where where, int
   return true;
 }
 
-/// The number that a scalar of 32 bits is, whose ops have constants alone (the key of tl.rand, where
-/// the seed is one).
+/// The number that a scalar of 32 bits is, whose ops have constants alone (the key of tl.rand,
+/// where the seed is one).
 std::optional<std::int64_t> MeaningBuilder::known_integer(int value, int depth) {
   constexpr int kMostOps = 64, kBits = 32;
   if (!is_tile(value, TypeKind::scalar) || type(value).element != "i32") return std::nullopt;
-  if (const auto constant = constant_integer(m_, value))
-    return meaning::wrapped(*constant, kBits);
+  if (const auto constant = constant_integer(m_, value)) return meaning::wrapped(*constant, kBits);
   const int made = m_.value(value).op;
-  if (made == kNone || m_.op(made).operands.size() != 2 || depth >= kMostOps) return std::nullopt;
+  if (made == kNone || depth >= kMostOps) return std::nullopt;
+  if (const auto word = word_left(made); word && word->value == kNone) return word->number;
+  if (m_.op(made).operands.size() != 2) return std::nullopt;
   if (const auto known = known_integers_.find(value); known != known_integers_.end())
     return known->second;
   const Operation& op = m_.op(made);
@@ -184,6 +191,7 @@ MeaningBuilder::Seen MeaningBuilder::place_number(int user, int value, const Ind
     number.type = "i32";
     number.function = Function::places;
     add_places(user, {0, 0, index}, type(value), number, where, 0, -1);
+    wrap_places(number);
     place_at_[value] = static_cast<int>(scalars_.size());
     scalars_.push_back(std::move(number));
   }

@@ -59,6 +59,8 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
                                  v.op == kNone || !order_.contains(v.op));
     if (grows && !is_flags(value)) return place_number(user, value, *index, where, distance);
     if (const auto known = known_integer(value)) return number(user, static_cast<double>(*known));
+    const auto word = v.op == kNone ? std::nullopt : word_left(v.op);
+    if (word && !word->sign) return scalar(user, word->value, where, distance);
   } else if (!is_real(m_.type_of(value)))
     refuse(user, "it repeats a number that is known at run time alone");
   if (v.op == kNone && v.block == body_ && v.index > 0)

@@ -239,6 +239,14 @@ FLOAT8 = np.array([(k & 7) * 2.0 ** -9 if k < 8 else (8 + (k & 7)) * 2.0 ** ((k 
 class Tile(np.ndarray):
     """Values in registers."""
 
+    def __array_ufunc__(self, function, method, *given, **more):
+        """A number takes the type of the tile, as one of Python's does: numpy has 64 bits for it."""
+        plain = lambda x: int(x) if isinstance(x, Number) else x.view(np.ndarray) if isinstance(x, Tile) else x  # noqa: E731
+        if more.get("out"):
+            more["out"] = tuple(plain(x) for x in more["out"])
+        made = getattr(function, method)(*map(plain, given), **more)
+        return tuple(map(tile, made)) if isinstance(made, tuple) else tile(made)
+
     def to(self, kind, bitcast=False):
         return self.view(kind.numpy) if bitcast else tile(kind.rounded(self))
 
@@ -257,7 +265,7 @@ def tile(x):
 
 
 class Number(int):
-    """A whole number that was loaded, and what is made of it: modulo 2^32, as i32."""
+    """A whole number that is a tensor (loaded, a program's place), and what is made of it: modulo 2^32, as i32."""
 
     def __new__(cls, value):
         return super().__new__(cls, (int(value) + 2**31) % 2**32 - 2**31)
@@ -529,7 +537,7 @@ def gluon_modules():
     for name in SHORT:
         setattr(gl, name, Type(name))
     gl.full = lambda shape, x, kind, layout=None: tile(np.full(shape, x, kind.numpy))
-    gl.to_tensor = lambda x: tile(np.asarray(x) if np.asarray(x).dtype.kind == "i" else np.float32(x))  # (a whole number stays one)
+    gl.to_tensor = lambda x: tile(np.asarray(Number(x), np.int32) if np.asarray(x).dtype.kind == "i" else np.float32(x))
     gl.zeros = lambda shape, kind, layout=None: tile(np.zeros(shape, kind.numpy))
 
     def elementwise(function):
@@ -571,7 +579,7 @@ def gluon_modules():
     gl.sin, gl.cos = elementwise(np.sin), elementwise(np.cos)
     gl.erf = elementwise(np.vectorize(math.erf, otypes=[float]))
     gl.floor, gl.ceil = elementwise(np.floor), elementwise(np.ceil)
-    gl.num_programs = lambda axis: WORLD.programs[axis]
+    gl.num_programs = lambda axis: Number(WORLD.programs[axis])
     gl.exp2, gl.log2 = elementwise(np.exp2), elementwise(np.log2)
 
     def umulhi(a, b):
@@ -608,12 +616,12 @@ def gluon_modules():
 
     gl.split = split
     gl.convert_layout = lambda x, layout: known(x, "convert_layout")
-    gl.arange = lambda first, last, layout=None: tile(np.arange(first, last))
+    gl.arange = lambda first, last, layout=None: tile(np.arange(first, last, dtype=np.int32))
     for name in ("SliceLayout", "DotOperandLayout", "NVMMADistributedLayout", "BlockedLayout", "SwizzledSharedLayout",
                  "DistributedLinearLayout"):
         setattr(gl, name, lambda *a, **k: None)
     gl.NVMMASharedLayout = types.SimpleNamespace(get_default_for=lambda *a, **k: None)
-    gl.program_id = lambda axis: WORLD.program_ids[axis]
+    gl.program_id = lambda axis: Number(WORLD.program_ids[axis])
     gl.static_range = range
     gl.shared_memory_descriptor = Shared
 
@@ -650,7 +658,7 @@ def gluon_modules():
 
     gl.atomic_add = atomic_add
     gl.int64 = np.int64
-    gl.cast = lambda x, kind: int(x) if isinstance(x, (int, np.integer)) else tile(np.asarray(x).astype(kind))
+    gl.cast = lambda x, kind: (int(x) if kind is gl.int64 else Number(x)) if isinstance(x, (int, np.integer)) else tile(np.asarray(x).astype(kind))
 
     gl.store, gl.load = store, load
 
