@@ -57,7 +57,8 @@ CostedOp cost_op(const Kernel& kernel, const Machine& machine, std::size_t v,
 /// The fused op holds the registers of one chunk (the largest in the chain) and the last op's
 /// result: its footprint in memory or, where the chain ends in registers, the whole tile's, with
 /// its spill. Edges are redirected, those of distance 0 inside the chain dropped; what leaves the
-/// chain is complete when the whole tile is.
+/// chain is complete when the whole tile is. (Of integers that are computed element by element the
+/// only chunk is the tile, and the chain any ops that end in one: graph/ttgir/integer_chains.cpp.)
 CostedLoop fuse_chunks(const Kernel& kernel, const Machine& machine, CostedLoop loop);
 
 /// Edges for views that hold nothing: each consumer of a view also gets an edge from the op that

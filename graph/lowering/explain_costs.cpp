@@ -92,7 +92,10 @@ std::string explain_costs(const Kernel& kernel, const Machine& machine,
   }
   std::string text = aligned(rows);
   for (const Chunk& chunk : kernel.chunks) {
-    text += chunk.id + " streams " + std::to_string(chunk.columns) + " columns at a time over:";
+    const bool whole = kernel.ops[chunk.ops.front()].tile->shape[1] == chunk.columns;
+    text += chunk.id +
+            (whole ? " is one op, element by element, for:"
+                   : " streams " + std::to_string(chunk.columns) + " columns at a time over:");
     for (const std::size_t v : chunk.ops) text += " " + kernel.ops[v].id;
     text += "\n";
   }

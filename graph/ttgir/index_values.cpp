@@ -10,6 +10,7 @@
 #include "graph/ttgir/comparison.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/words.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -156,6 +157,8 @@ std::optional<Index> IndexValues::of(int value, int depth, bool wide) const {
   if (op.name == "arith.trunci") {
     const Type* from = m_.type_of(op.operands[0]);
     if (from == nullptr || from->element != "i64" || type->element != "i32") return std::nullopt;
+    if (const auto word = word_left(m_, m_.value(value).op); word && !word->sign)
+      return word->value == kNone ? Index::whole(word->number) : of(word->value, depth + 1, wide);
     auto one = of(op.operands[0], depth + 1, true);
     if (!one) return one;
     return Index::make(Index::narrow, {std::move(*one)});

@@ -566,13 +566,16 @@ ModuleMeaning MeaningBuilder::joined() {
   }
   const int first_scalar = static_cast<int>(m.values.size());
   m.values.insert(m.values.end(), scalars_.begin(), scalars_.end());
+  std::map<std::string, std::string> chunk_of;  // by value: what it is run with
   for (const Chunk& chunk : k_.kernel.chunks)
-    for (const std::size_t v : chunk.ops) {
-      if (place[v] < 0) continue;
-      for (meaning::Value& value : m.values)
-        if (value.part_of == m.values[at(place[v])].id) value.part_of = chunk.id;
-      m.values[at(place[v])].part_of = chunk.id;
-    }
+    for (const std::size_t v : chunk.ops)
+      if (place[v] >= 0) {
+        meaning::Value& value = m.values[at(place[v])];
+        chunk_of[value.id] = value.part_of = chunk.id;
+      }
+  for (meaning::Value& value : m.values)
+    if (const auto found = chunk_of.find(value.part_of); found != chunk_of.end())
+      value.part_of = found->second;
   m.after_begin = static_cast<int>(m.values.size());
   m.values.insert(m.values.end(), after_.begin(), after_.end());
   const auto settle = [&](Operand& one) {

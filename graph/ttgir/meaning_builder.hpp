@@ -172,14 +172,6 @@ class MeaningBuilder {
   Seen place_number(int user, int value, const meaning::Index& index, Where where, int distance);
   static void set_ranges(meaning::Meaning& meaning);
 
-  // meaning_words.cpp
-  struct Word {
-    int value = kNone;        ///< of 32 bits; kNone = a number
-    std::int64_t number = 0;  ///< that
-    bool sign = false;        ///< not the value: its sign, in all bits
-  };
-  std::optional<Word> word_left(int op) const;
-
   // meaning_unsigned.cpp
   bool without_sign(int op, meaning::Value& value, Where where, int copy, int dimension);
   meaning::Operand in_signed_order(int op, const meaning::Value& value, Where where,

@@ -9,6 +9,7 @@
 #include "graph/ttgir/comparison.hpp"
 #include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
+#include "graph/ttgir/words.hpp"
 
 namespace twill::ttgir {
 
@@ -87,7 +88,7 @@ bool MeaningBuilder::integers(int index, meaning::Value& value, Where where, int
     read(op.operands[turned ? 0 : 1]);
     return true;
   }
-  if (const auto word = word_left(index); word && word->sign) {
+  if (const auto word = word_left(m_, index); word && word->sign) {
     value.function = Function::shift_right;
     read(word->value);
     value.operands.push_back(whole_number(31));
@@ -128,7 +129,7 @@ std::optional<std::int64_t> MeaningBuilder::known_integer(int value, int depth) 
   if (const auto constant = constant_integer(m_, value)) return meaning::wrapped(*constant, kBits);
   const int made = m_.value(value).op;
   if (made == kNone || depth >= kMostOps) return std::nullopt;
-  if (const auto word = word_left(made); word && word->value == kNone) return word->number;
+  if (const auto word = word_left(m_, made); word && word->value == kNone) return word->number;
   if (m_.op(made).operands.size() != 2) return std::nullopt;
   if (const auto known = known_integers_.find(value); known != known_integers_.end())
     return known->second;

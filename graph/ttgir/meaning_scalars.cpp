@@ -12,6 +12,7 @@
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
+#include "graph/ttgir/words.hpp"
 #include "graph/ttgir/module_run.hpp"
 
 namespace twill::ttgir {
@@ -59,7 +60,7 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
                                  v.op == kNone || !order_.contains(v.op));
     if (grows && !is_flags(value)) return place_number(user, value, *index, where, distance);
     if (const auto known = known_integer(value)) return number(user, static_cast<double>(*known));
-    const auto word = v.op == kNone ? std::nullopt : word_left(v.op);
+    const auto word = v.op == kNone ? std::nullopt : word_left(m_, v.op);
     if (word && !word->sign) return scalar(user, word->value, where, distance);
   } else if (!is_real(m_.type_of(value)))
     refuse(user, "it repeats a number that is known at run time alone");

@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.SPILLS["scores-biased-blackwell"] = 16  # (96 registers a thread, of 640)
@@ -53,6 +53,8 @@ IMPLIED.update({"rows-in-turn-hopper": 22, "rows-in-turn-blackwell": 22})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 # (Six stores of one iteration, of which a slot tells behind the last: what it tells of the others is told then, too.)
 IMPLIED.update({"without-sign-hopper": 7, "without-sign-blackwell": 5})
+# (The slot that adds to the results has waited for the products of the other; one slot's copies are there in their order, and a ring of two.)
+IMPLIED.update({"scores-dropped-blackwell": 1, "places-hashed-hopper": 2, "places-hashed-blackwell": 1})
 off = around.off
 
 
@@ -796,6 +798,61 @@ class KeysGrouped:
         yield off(self.s, np.matmul(self.q.astype(np.float64), keys) + places)
 
 
+def philox(seed, places):
+    """The first word of Philox-4x32-10 (Salmon and others, SC 2011) of counters (place, 0, 0, 0) under a key of 64 bits."""
+    word = np.uint64(0xFFFFFFFF)
+    c = [places.astype(np.uint64) & word] + [np.zeros(places.shape, np.uint64)] * 3
+    key = [seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF]
+    for _ in range(10):
+        a, b = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
+        c = [(b >> np.uint64(32)) ^ c[1] ^ np.uint64(key[0]), b & word, (a >> np.uint64(32)) ^ c[3] ^ np.uint64(key[1]), a & word]
+        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c[0].astype(np.uint32).view(np.int32)
+
+
+class ScoresDropped:
+    """scores_dropped(q, k, v, o, n, seed, p): two blocks of queries, seeds of both signs."""
+
+    def make(self, n, random):
+        self.n, self.seed, self.p, self.grid = 64 * n, int(random.integers(-2**31, 2**31)), 0.25, (2,)
+        self.q, self.k, self.v = (pointers.half(random, rows, 64) / np.float16(4) for rows in (128, self.n, self.n))
+        self.o = np.full((128, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.o, self.n, self.seed, self.p]
+
+    def errors(self):
+        if self.n == 0:
+            return
+        w = np.exp2(self.q.astype(np.float64) @ self.k.astype(np.float64).T)
+        words = philox(self.seed, np.arange(128 * self.n).reshape(128, self.n))
+        kept = np.where(words < 0, -words.astype(np.int64) - 1, words) * np.float32(4.6566127342e-10) > self.p
+        yield off(self.o, np.where(kept, w, 0) @ self.v.astype(np.float64) / (w.sum(axis=1) * (1 - self.p))[:, None])
+
+
+class PlacesHashed:
+    """places_hashed(x, y, h, steps, seed): three programs."""
+
+    def make(self, n, random):
+        self.steps, self.seed, self.grid = n, int(random.integers(-2**31, 2**31)), (3,)
+        self.x = around.floats(random, 3, n, 16, 64)
+        self.y, self.h = np.full_like(self.x, np.nan), np.full(self.x.shape, -7, np.int32)
+
+    def arguments(self):
+        return [self.x, self.y, self.h, self.steps, self.seed]
+
+    def errors(self):
+        first = np.arange(3, dtype=np.uint64)[:, None] * np.uint64(4096) + np.arange(self.steps, dtype=np.uint64)
+        word = np.uint64(0xFFFFFFFF)
+        h = first[..., None, None] * np.uint64(1024) + np.arange(1024, dtype=np.uint64).reshape(16, 64)
+        h = h * np.uint64(-1640531527 % 2**32) & word ^ np.uint64(self.seed % 2**32)
+        for shift, factor in ((15, 739982445), (12, 695872825), (15, 1)):
+            h = (h ^ h >> np.uint64(shift)) * np.uint64(factor) & word
+        h = h.astype(np.uint32).view(np.int32)
+        yield same(self.h, h)
+        yield same(self.y, np.where(h < 0, self.x, 0))
+
+
 class ScoresBiased:
     """scores_biased(q, k, row, column, l, s, n): two blocks of queries."""
 
@@ -905,7 +962,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
-                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted})
+                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted, "scores-dropped": ScoresDropped, "places-hashed": PlacesHashed})
 
 
 def main():

@@ -667,6 +667,36 @@ def blocks_counted(x_ptr, y_ptr, n, limit, D: tl.constexpr):
         tl.store(y_ptr + (t - 2) * D + d, tl.where(c < limit, x, x * 0.5))
 
 
+@triton.jit
+def scores_dropped(q_ptr, k_ptr, v_ptr, o_ptr, n, seed, p, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    """Attention of which a part of the weights is dropped at random (Philox, by their places and a seed of the launch)."""
+    rows, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + d[None, :])
+    l, acc = tl.zeros([M], tl.float32), tl.zeros([M, D], tl.float32)
+    for start in range(0, n, N):
+        c = start + tl.arange(0, N)
+        w = tl.exp2(tl.dot(q, tl.trans(tl.load(k_ptr + c[:, None] * D + d[None, :]))))
+        l += tl.sum(w, 1)
+        kept = tl.rand(seed, rows[:, None] * n + c[None, :]) > p
+        acc = tl.dot(tl.where(kept, w, 0.0).to(tl.float16), tl.load(v_ptr + c[:, None] * D + d[None, :]), acc)
+    tl.store(o_ptr + rows[:, None] * D + d[None, :], acc / (l * (1 - p))[:, None])
+
+
+@triton.jit
+def places_hashed(x_ptr, y_ptr, h_ptr, steps, seed, M: tl.constexpr, N: tl.constexpr):
+    """Numbers kept where a hash of their places is negative, and the hash: products of more than 32 bits, also of what the compiler knows."""
+    rows, c = tl.arange(0, M), tl.arange(0, N)
+    for t in range(0, steps):
+        at = ((tl.program_id(0) * 4096 + t) * M + rows[:, None]) * N + c[None, :]
+        h = at * -1640531527 ^ seed
+        h = (h ^ (h.to(tl.uint32, bitcast=True) >> 15).to(tl.int32, bitcast=True)) * 739982445
+        h = (h ^ (h.to(tl.uint32, bitcast=True) >> 12).to(tl.int32, bitcast=True)) * 695872825
+        h = h ^ (h.to(tl.uint32, bitcast=True) >> 15).to(tl.int32, bitcast=True)
+        place = ((tl.program_id(0) * steps + t) * M + rows[:, None]) * N + c[None, :]
+        tl.store(y_ptr + place, tl.where(h < 0, tl.load(x_ptr + place), 0.0))
+        tl.store(h_ptr + place, h)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -710,6 +740,8 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (begun_with, "x_ptr=*fp32:16, y_ptr=*fp32:16, state_ptr=*i32:16, scale_ptr=*fp32:16, steps=i32, seed=i32, first=fp32", dict(D=512)),
     (keys_grouped, "q_ptr=*fp16:16, k_ptr=*i8:16, table_ptr=*i32:16, s_ptr=*fp32:16, steps=i32, limit=i32", dict(G=16, PAGE=64, D=64, X=16)),
     (scores_biased, "q_ptr=*fp16:16, k_ptr=*fp16:16, row_ptr=*fp32:16, column_ptr=*fp32:16, l_ptr=*fp32:16, s_ptr=*fp32:16, n=i32:16", dict(M=64, N=32, D=64)),
+    (scores_dropped, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp32:16, n=i32:16, seed=i32, p=fp32", dict(M=64, N=64, D=64)),
+    (places_hashed, "x_ptr=*fp32:16, y_ptr=*fp32:16, h_ptr=*i32:16, steps=i32, seed=i32", dict(M=16, N=64)),
     (blocks_counted, "x_ptr=*fp32:16, y_ptr=*fp32:16, n=i32, limit=i32", dict(D=256)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),

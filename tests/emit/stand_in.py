@@ -895,6 +895,9 @@ def run_grid(kernel, arguments, grid, seed, late, only=None):
     """Every program of a grid, or those at the places `only`, with these arguments. Raises Fault."""
     global WORLD
     x, y, z = (tuple(grid) + (1, 1, 1))[:3]
+    known = [p.annotation is kernel.__globals__["gl"].constexpr for p in inspect.signature(kernel).parameters.values()]
+    # (What the compiler does not know is i32, but where it has more bits.)
+    arguments = [Number(a) if type(a) is int and not k and -2**31 <= a < 2**31 else a for a, k in zip(arguments, known)]
     for c in range(z):
         for b in range(y):
             for a in range(x):
