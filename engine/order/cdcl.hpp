@@ -1,6 +1,6 @@
 // A small conflict-driven clause-learning solver with difference logic inside: the searcher of the
 // order engine. It finds models and lemmas; what it claims to be unsatisfiable is refuted again by
-// CaDiCaL, from the clauses and the lemmas.
+// CaDiCaL, from the clauses and the lemmas, or its derivation is replayed (hinted_proof.hpp).
 //
 // Sources: Marques-Silva and Sakallah 1999 (learning), Moskewicz et al. 2001 (watched literals,
 // activities), Een and Sorensson 2003 (MiniSat's incremental scheme), Audemard and Simon 2009
