@@ -118,8 +118,13 @@ HintedProof::Implied HintedProof::implied_by(std::span<const int> hints) const {
   const auto index = static_cast<std::size_t>(hints[0] >> 2);
   std::span<const int> reason;
   switch (hints[0] & 3) {
-    case kClause: reason = clauses_.clause(index); break;
-    case kLemma: reason = lemmas_.clause(index); break;
+    case kClause:
+    case kLemma: {
+      const MemoryCnf& cnf = (hints[0] & 3) == kClause ? clauses_ : lemmas_;
+      if (index >= cnf.clauses()) return {kTrue, true};  // lemmas may have been forgotten
+      reason = cnf.clause(index);
+      break;
+    }
     case kPair:
       reason = hints.subspan(1, 2);
       if (!pairs_.contains(pair_of(reason[0], reason[1]))) return {kTrue, true};
