@@ -125,7 +125,7 @@ struct LengthResult {
 };
 
 /// How questions about the modulo form are answered. Every schedule that an engine returns has been
-/// verified; every refutation is CaDiCaL's. Stateless: one instance serves all.
+/// verified; every refutation is repeated. Stateless: one instance serves all.
 class Engine {
  public:
   virtual ~Engine() = default;

@@ -93,12 +93,17 @@ void Cdcl::insert(std::span<const int> literals, int origin) {
     entry_.back() = size < literals.size() || size <= 1 ? kShortened
                     : size == 2                         ? kBinary
                                                         : kStored;
-  if (size == 0)
+  if (size == 0) {
+    conflict_by_ = {Reason::formula, origin};
     consistent_ = false;
-  else if (size == 1)
+    note_refuted();
+  } else if (size == 1) {
+    note_root(buffer_.front(), {Reason::formula, origin});
     assign(buffer_.front(), {});
-  else
+  } else {
+    if (size == 2 && size < literals.size() && origin >= 0) note_shortened(origin);
     attach({buffer_.data(), size}, origin, 0);
+  }
 }
 
 std::vector<char> Cdcl::needed() {
@@ -146,17 +151,15 @@ void Cdcl::restart_theory() {
   theory_stale_ = false;
   if (!theory_->reset(ii_, deadline_, decided)) {
     record_cycle({});
-    consistent_ = false;
+    refute_by_lemma();
     return;
   }
   for (const int literal : decided) {
     if (truth(literal) > 0) continue;
     if (steps_ != nullptr) steps_->add_literal(literal);
     record_cycle({&literal, 1});
-    if (truth(literal) < 0) {
-      consistent_ = false;
-      return;
-    }
+    if (truth(literal) < 0) return refute_by_lemma();
+    note_root(literal, newest_lemma());
     assign(literal, {});
   }
   clause_head_ = theory_head_ = bound_head_ = 0;
@@ -177,7 +180,7 @@ Cdcl::Reason Cdcl::attach(std::span<const int> clause, int origin, std::uint32_t
   watches_.push(slot(clause[0]), {clause[1], place});
   watches_.push(slot(clause[1]), {clause[0], place});
   if (binary) return {Reason::binary, clause[1]};
-  store_.push_back({place, glue, origin});
+  store_.push_back({place, glue, origin, origin == kLearned ? step_ : -1});
   arena_.push_back(static_cast<int>(clause.size()));
   arena_.insert(arena_.end(), clause.begin(), clause.end());
   if (origin == kLearned) ++learned_clauses_;
@@ -231,6 +234,7 @@ bool Cdcl::propagate_clauses() {
         *kept++ = watch;
         if (known < 0) {
           conflict_ = {watch.blocker, falsified};
+          conflict_by_ = {Reason::binary, falsified};
           use_binary(watch.blocker, falsified);
           consistent = false;
           break;
@@ -256,6 +260,7 @@ bool Cdcl::propagate_clauses() {
       *kept++ = {c[0], place};
       if (first < 0) {
         conflict_.assign(c.begin(), c.end());
+        conflict_by_ = {Reason::clause, place};
         use(place);
         consistent = false;
         break;
@@ -278,6 +283,7 @@ bool Cdcl::propagate_theory() {
     conflict_.clear();
     for (const int v : theory_->conflict()) conflict_.push_back(-v);
     record_cycle(conflict_);
+    conflict_by_ = newest_lemma();
     return false;
   }
   for (const DifferenceTheory::Decided& d : decided_) {
@@ -354,6 +360,8 @@ void Cdcl::analyze() {
   assert(all_false(conflict_));
   for (const std::size_t v : touched_) seen_[v] = 0;
   touched_.clear();
+  resolved_.clear();
+  redundant_.clear();
   learned_.assign(1, 0);
   int open = 0;
   std::size_t at = trail_.size();
@@ -374,6 +382,7 @@ void Cdcl::analyze() {
     while (!seen_[variable(trail_[at])]);
     if (--open == 0) break;
     reason = reason_literals(trail_[at]);
+    resolved_.push_back(variable(trail_[at]));
   }
   learned_[0] = -trail_[at];
   std::size_t kept = 1;
@@ -431,6 +440,7 @@ bool Cdcl::redundant(int literal) {
       continue;
     }
     mark(variable(step.literal), 1);
+    redundant_.push_back(variable(step.literal));
     path.pop_back();
   }
   return true;
@@ -469,7 +479,10 @@ void Cdcl::reduce() {
     const int* const begin = &size;
     const int used = size & kUsed, length = (size & ~kUsed) + 1;
     size = kGone;
-    if (dropped[i]) continue;
+    if (dropped[i]) {
+      if (c.step >= 0) proof_.drop(c.step);
+      continue;
+    }
     c.place = static_cast<int>(arena.size());
     arena.push_back((length - 1) | used);
     arena.insert(arena.end(), begin + 1, begin + length);
@@ -549,14 +562,17 @@ Verdict Cdcl::search(std::int64_t conflict_limit) {
     backtrack(highest);
     if (highest == 0) {
       consistent_ = false;
+      note_refuted();
       break;
     }
     analyze();
+    note_learned();
     backtrack(back_level_);
     if (learned_.size() == 1)
       assign(learned_[0], {});
     else
       assign(learned_[0], attach(learned_, kLearned, glue_));
+    if (tires_ && conflicts_ == kMany) pace_ = kPatient;
     increment_ *= kActivityGrowth;
     if (learned_clauses_ > keep_) {
       reduce();

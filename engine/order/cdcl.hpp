@@ -1,6 +1,6 @@
 // A small conflict-driven clause-learning solver with difference logic inside: the searcher of the
 // order engine. It finds models and lemmas; what it claims to be unsatisfiable is refuted again by
-// CaDiCaL, from the clauses and the lemmas.
+// CaDiCaL, from the clauses and the lemmas, or its derivation is replayed (hinted_proof.hpp).
 //
 // Sources: Marques-Silva and Sakallah 1999 (learning), Moskewicz et al. 2001 (watched literals,
 // activities), Een and Sorensson 2003 (MiniSat's incremental scheme), Audemard and Simon 2009
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/order/difference_theory.hpp"
+#include "engine/order/hinted_proof.hpp"
 #include "engine/order/searcher.hpp"
 #include "engine/order/watch_lists.hpp"
 #include "graph/random.hpp"
@@ -26,9 +27,14 @@ class Cdcl : public OrderSearcher {
     std::int64_t restart = 50;     ///< conflicts, times the Luby sequence
     std::int64_t more_kept = 300;  ///< learned clauses, after each time that some are dropped
   };
-  /// `budget` must outlive the solver. Different seeds, different search, same answers.
-  Cdcl(Budget& budget, std::uint64_t seed) : Cdcl(budget, seed, Pace{}) {}
+  /// `budget` must outlive the solver. Different seeds, different search, same answers. The pace
+  /// is Pace{} at first and kPatient once it has taken kMany conflicts.
+  Cdcl(Budget& budget, std::uint64_t seed) : Cdcl(budget, seed, Pace{}) { tires_ = true; }
   Cdcl(Budget& budget, std::uint64_t seed, Pace pace);
+  /// Where a search is as long as this, a refutation is left, and takes a third fewer conflicts
+  /// with fewer restarts and more that is kept (bench/results/hard.md).
+  static constexpr std::int64_t kMany = 12'000;
+  static constexpr Pace kPatient = {250, 1'000};
 
   int new_variable() override;
   /// At any time; the search goes back to its root first. Throws Budget::Spent like every sink of
@@ -45,6 +51,7 @@ class Cdcl : public OrderSearcher {
   bool value(Lit literal) const override;
   Cycle least(int from, int to) const override { return theory_->least(from, to); }
   std::vector<char> needed() override;
+  bool is_replayed() override { return proof_.refuted(); }
   std::int64_t conflicts() const { return conflicts_; }
 
  private:
@@ -53,14 +60,16 @@ class Cdcl : public OrderSearcher {
   // there: two literals are all in the watches and the reasons.
   static constexpr int kUsed = 1 << 30;
   static constexpr int kLearned = -1, kLemma = -2;
+  static constexpr std::size_t kMostProof = std::size_t{256} << 20;  // bytes
   struct Clause {
     int place = 0;
     std::uint32_t glue = 0;
     int origin = kLearned;  // which of clauses() it is, or one of these two
+    int step = -1;          // of proof_, where it is learned
   };
   struct Reason {
-    enum Kind : std::uint8_t { none, binary, clause, record, lemma, bound } kind = none;
-    int index = -1;  // binary: the other literal, false
+    enum Kind : std::uint8_t { none, binary, clause, record, lemma, bound, formula } kind = none;
+    int index = -1;  // binary: the other literal, false; formula: which of clauses(), for proof_
   };
   struct Level {
     std::size_t trail;
@@ -107,6 +116,19 @@ class Cdcl : public OrderSearcher {
   void restart_theory();
   void forget();  // at the root
 
+  // The derivation (cdcl_proof.cpp), where a refutation may have to be replayed.
+  bool is_noted() const {
+    return steps_ == nullptr && bound_ == nullptr && !most_literals_ && proof_.bytes() < kMostProof;
+  }
+  void note_learned();  // learned_, before it goes back
+  void note_refuted();
+  void note_roots();
+  void note_root(int literal, const Reason& reason);
+  void note_shortened(int clause);  // to the first two of buffer_
+  void name_reason(int literal, const Reason& reason);
+  Reason newest_lemma() const { return {Reason::lemma, static_cast<int>(lemmas().clauses()) - 1}; }
+  void refute_by_lemma();  // the newest
+
   void bump(std::size_t variable);
   void heap_up(std::size_t at);
   void heap_down(std::size_t at);
@@ -125,7 +147,8 @@ class Cdcl : public OrderSearcher {
 
   Budget& budget_;
   Pace pace_;
-  bool shuffled_;  // initial order of variables
+  bool tires_ = false;  // the pace changes
+  bool shuffled_;       // initial order of variables
   SplitMix64 random_;
   bool consistent_ = true;
   bool theory_stale_ = true;
@@ -156,6 +179,16 @@ class Cdcl : public OrderSearcher {
   std::vector<int> heap_at_{-1};
 
   std::vector<int> conflict_, learned_, buffer_;
+  Reason conflict_by_;  // of conflict_: as if of its first literal
+  HintedProof proof_{formula_, lemmas_.clauses};
+  std::vector<std::size_t> resolved_, redundant_;  // variables whose reasons learned_ has used
+  struct RootReason {
+    int literal;
+    Reason reason;  // of no clause that is kept
+  };
+  std::vector<RootReason> root_reasons_;  // in the order of the trail
+  std::size_t roots_noted_ = 0, root_reasons_noted_ = 0;
+  int step_ = -1;  // of what was learned last
   std::vector<char> seen_{0};
   std::vector<std::size_t> touched_;
   std::vector<DifferenceTheory::Decided> decided_;

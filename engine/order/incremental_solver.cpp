@@ -106,7 +106,8 @@ void IncrementalSolver::add_full_units(Cycle ii) {
 Answer IncrementalSolver::ask(Cycle ii, Cycle deadline, std::int64_t conflict_limit) {
   Answer answer = look(ii, deadline, conflict_limit);
   if (answer.verdict != Verdict::unsat || refuted_) return answer;
-  refuted_ = refuted_by_cadical();
+  // CaDiCaL takes as long as the search. Where that was long its derivation is replayed instead.
+  refuted_ = (spent_ >= kLong && solver_->is_replayed()) || refuted_by_cadical();
   return refuted_ ? answer : Answer{};
 }
 

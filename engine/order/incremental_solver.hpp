@@ -25,8 +25,9 @@ class IncrementalSolver {
   IncrementalSolver(const Search& search, OrderRequest request);
 
   /// At initiation interval `ii`, with lengths up to `deadline` where the request has one. I and D
-  /// may only fall from call to call. Schedules are verified; a refutation has been repeated by
-  /// CaDiCaL from the clauses and lemmas. `conflict_limit` 0 = none. Throws Budget::Spent.
+  /// may only fall from call to call. Schedules are verified; a refutation has been repeated from
+  /// the clauses and lemmas, by CaDiCaL or, where it took kLong conflicts and there is no evidence
+  /// to keep, step by step (HintedProof). `conflict_limit` 0 = none. Throws Budget::Spent.
   Answer ask(Cycle ii, Cycle deadline = 0, std::int64_t conflict_limit = 0);
   /// The same where only a schedule counts: a refutation is not repeated and proves nothing.
   Answer look(Cycle ii, Cycle deadline, std::int64_t conflict_limit);

@@ -59,6 +59,9 @@ class OrderSearcher : public ClauseSink {
   /// After an answer unsat: which of clauses() are enough, with the lemmas, to be refuted? A
   /// superset of what the refutation used; all where that is not known.
   virtual std::vector<char> needed() { return std::vector<char>(formula_.clauses(), 1); }
+  /// After an answer unsat: has the derivation been noted, and replayed by other code from clauses
+  /// and lemmas (engine/order/hinted_proof.hpp)?
+  virtual bool is_replayed() { return false; }
   /// Lemmas come with the steps of their cycles: for who will ask. Before the first take().
   void note_steps() { steps_ = &lemmas_.steps; }
 

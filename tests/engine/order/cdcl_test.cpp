@@ -163,6 +163,7 @@ void check_against_enumeration(bool cadical) {
       }
       // CaDiCaL comes to the same conclusion from the clauses that were needed and the lemmas.
       REQUIRE(refuted_by_needed(solver, budget) <= solver.clauses().clauses());
+      CHECK(solver.is_replayed() == !cadical);
       break;  // and so at every smaller I
     }
     // Every lemma is true of all rows, at the I where the search ended and below.
@@ -270,6 +271,7 @@ TEST_CASE("hard clauses: pigeons, with learning, restarts and clause deletion") 
   CHECK(solver.solve(100) == Verdict::unknown);
   CHECK(solver.solve() == Verdict::unsat);
   CHECK(solver.conflicts() > 4000);
+  CHECK(solver.is_replayed());
   CHECK(refuted_by_needed(solver, budget) == solver.clauses().clauses() - unneeded);
 }
 
@@ -305,6 +307,7 @@ TEST_CASE("hard clauses by chance: the verdict of CaDiCaL") {
     REQUIRE(verdict == judge.solve());
     if (verdict == Verdict::unsat) {
       refuted_by_needed(solver, budget);
+      CHECK(solver.is_replayed());
     } else {
       for (std::size_t i = 0; i < solver.clauses().clauses(); ++i) {
         const auto clause = solver.clauses().clause(i);
@@ -330,6 +333,7 @@ TEST_CASE("an empty clause is needed") {
   solver.set_parameters(2, 0);
   CHECK(solver.solve() == Verdict::unsat);
   CHECK(refuted_by_needed(solver, budget) == 1);
+  CHECK(solver.is_replayed());
 }
 
 }  // namespace cdcl_test
