@@ -388,12 +388,12 @@ class LateReturns {
     const auto& ops = m_.block(guarded_.back()).ops;
     const auto last = std::find(ops.begin(), ops.end(), loops_.back());
     edits_.push_back({line_of(*(last + 1)), 0, moved});
-    for (const auto& [store, given] : chosen_) choose(store, given, where);
+    for (const auto& [store, given] : chosen_) choose(store, given, where, on);
     for (const int one : moves_)
       if (std::none_of(chosen_.begin(), chosen_.end(),
                        [&](const auto& choice) { return choice.first == one; }))
         guard(one, on);
-    for (const int loop : loops_) end_at_once(loop, where);
+    for (const int loop : loops_) end_at_once(loop);
     edits_.push_back({line_of(ops.back()), 0, kept});
   }
 
@@ -429,14 +429,19 @@ class LateReturns {
            std::string(m_.type_of(op.operands[0])->text) + "\n";
   }
 
-  void choose(int store, int given, const std::string& where) {
+  /// (Of a mask that several conditions are enough for, what each of them excludes is read.)
+  void choose(int store, int given, const std::string& where, const std::string& on) {
     const Operation& op = m_.op(store);
+    const int made = m_.value(m_.op(branch_).operands[0]).op;
+    const bool turned =
+        made != kNone && m_.op(made).name == (where_true_ ? "arith.ori" : "arith.andi");
     std::string lines;
-    const std::string type = pointed_mask(op.operands[0]);
-    const std::string flag = repeated(where, type, lines), name = fresh();
-    lines += name + " = arith.select " + flag + ", " + written_name(m_, given) + ", " +
-             written_name(m_, op.operands[1]) + " : " + type + ", " +
-             std::string(m_.type_of(given)->text) + "\n";
+    const std::string type = pointed_mask(op.operands[0]), early = written_name(m_, given),
+                      late = written_name(m_, op.operands[1]);
+    const std::string flag = repeated(turned ? on : where, type, lines), name = fresh();
+    lines += name + " = arith.select " + flag + ", " + (turned ? late : early) + ", " +
+             (turned ? early : late) + " : " + type + ", " + std::string(m_.type_of(given)->text) +
+             "\n";
     edits_.push_back({line_of(store), 0, lines});
     std::vector<std::string> names;
     for (const int operand : op.operands) names.push_back(written_name(m_, operand));
@@ -444,11 +449,31 @@ class LateReturns {
     rename_operands(store, names);
   }
 
-  /// A loop whose end is its beginning where the flag holds.
-  void end_at_once(int loop, const std::string& flag) {
+  /// One number where a condition is `truth`, else another: choices by one comparison each.
+  std::string chosen_number(int condition, bool truth, const std::string& one,
+                            const std::string& other, const std::string& type, std::string& lines,
+                            int depth = 0) {
+    const int made = m_.value(condition).op;
+    const Operation* const op = made == kNone ? nullptr : &m_.op(made);
+    if (op != nullptr && depth < kMostNots && op->operands.size() == 2 &&
+        (op->name == "arith.andi" || op->name == "arith.ori")) {
+      const std::string second =
+          chosen_number(op->operands[1], truth, one, other, type, lines, depth + 1);
+      const bool both = (op->name == "arith.andi") == truth;
+      return chosen_number(op->operands[0], truth, both ? second : one, both ? other : second, type,
+                           lines, depth + 1);
+    }
+    std::string name = fresh();
+    lines += name + " = arith.select " + written_name(m_, condition) + ", " +
+             (truth ? one : other) + ", " + (truth ? other : one) + " : " + type + "\n";
+    return name;
+  }
+
+  /// A loop whose end is its beginning where the function returned.
+  void end_at_once(int loop) {
     const Operation& op = m_.op(loop);
     const std::string first = written_name(m_, op.operands[0]),
-                      end = written_name(m_, op.operands[1]), name = fresh(),
+                      end = written_name(m_, op.operands[1]),
                       bounds = " = " + first + " to " + end + " step ";
     const std::size_t found = m_.text->find(bounds, op.begin);
     const Type* const type = m_.type_of(op.operands[1]);
@@ -457,9 +482,10 @@ class LateReturns {
       failed_ = true;
       return;
     }
-    edits_.push_back({line_of(loop), 0,
-                      name + " = arith.select " + flag + ", " + first + ", " + end + " : " +
-                          std::string(type->text) + "\n"});
+    std::string lines;
+    const std::string name = chosen_number(m_.op(branch_).operands[0], where_true_, first, end,
+                                           std::string(type->text), lines);
+    edits_.push_back({line_of(loop), 0, lines});
     edits_.push_back({found, bounds.size(), " = " + first + " to " + name + " step "});
   }
 

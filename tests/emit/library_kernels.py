@@ -667,6 +667,32 @@ def blocks_counted(x_ptr, y_ptr, n, limit, D: tl.constexpr):
         tl.store(y_ptr + (t - 2) * D + d, tl.where(c < limit, x, x * 0.5))
 
 
+@triton.jit
+def experts_skipped(x_ptr, w_ptr, scale_ptr, y_ptr, most_ptr, none_ptr, token_ptr, expert_ptr, blocks_ptr, tokens, experts, K, N, BLOCK_M: tl.constexpr,
+                    BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """Y[token] = X[token] W[expert], scaled; blocks whose expert is not here store 0 and how many tokens they have, and return before the loop."""
+    block, columns = tl.program_id(0), tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    if block >= tl.load(blocks_ptr):
+        return
+    r, k = tl.arange(0, BLOCK_M), tl.arange(0, BLOCK_K)
+    token = tl.load(token_ptr + block * BLOCK_M + r)
+    there = token < tokens
+    expert = tl.load(expert_ptr + block)
+    y = y_ptr + token[:, None] * N + columns[None, :]
+    if (expert < 0) | (expert >= experts):
+        tl.store(y, tl.zeros([BLOCK_M, BLOCK_N], tl.float16) - 1.0, mask=there[:, None])
+        tl.store(none_ptr + block * BLOCK_M + r, tl.where(there, 1.0, 0.0))
+        return
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for start in range(0, K, BLOCK_K):
+        x = tl.load(x_ptr + token[:, None] * K + (start + k)[None, :], mask=there[:, None], other=0.0)
+        w = tl.load(w_ptr + expert * K * N + (start + k)[:, None] * N + columns[None, :])
+        acc = tl.dot(x, w, acc)
+    acc = acc * tl.load(scale_ptr + expert * N + columns)[None, :]
+    tl.store(y, acc.to(tl.float16), mask=there[:, None])
+    tl.store(most_ptr + block * BLOCK_M + r, tl.max(acc, 1))
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -711,6 +737,8 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (keys_grouped, "q_ptr=*fp16:16, k_ptr=*i8:16, table_ptr=*i32:16, s_ptr=*fp32:16, steps=i32, limit=i32", dict(G=16, PAGE=64, D=64, X=16)),
     (scores_biased, "q_ptr=*fp16:16, k_ptr=*fp16:16, row_ptr=*fp32:16, column_ptr=*fp32:16, l_ptr=*fp32:16, s_ptr=*fp32:16, n=i32:16", dict(M=64, N=32, D=64)),
     (blocks_counted, "x_ptr=*fp32:16, y_ptr=*fp32:16, n=i32, limit=i32", dict(D=256)),
+    (experts_skipped, "x_ptr=*fp16:16, w_ptr=*fp16:16, scale_ptr=*fp32:16, y_ptr=*fp16:16, most_ptr=*fp32:16, none_ptr=*fp32:16, token_ptr=*i32:16, "
+     "expert_ptr=*i32:16, blocks_ptr=*i32:16, tokens=i32, experts=i32, K=i32:16, N=i32:16", dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
