@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "experts-skipped") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "experts-skipped", "parts-merged") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.SPILLS["scores-biased-blackwell"] = 16  # (96 registers a thread, of 640)
@@ -53,6 +53,9 @@ IMPLIED.update({"rows-in-turn-hopper": 22, "rows-in-turn-blackwell": 22})
 IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 # (Six stores of one iteration, of which a slot tells behind the last: what it tells of the others is told then, too.)
 IMPLIED.update({"without-sign-hopper": 7, "without-sign-blackwell": 5})
+# (Likewise; vectors of sixteen.)
+IMPLIED.update({"parts-merged-hopper": 2, "parts-merged-blackwell": 1})
+pointers.NARROW.update({f"parts-merged-{machine}": 4 for machine in BOTH})
 off = around.off
 
 
@@ -866,6 +869,24 @@ class ExpertsSkipped:
         yield off(np.nan_to_num(self.most), np.nan_to_num(most))
 
 
+class PartsMerged:
+    """parts_merged(o, lse, new, new_lse, steps): two programs."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (2,)
+        self.before = [around.floats(random, 2 * n, 16, 128), around.floats(random, 2 * n, 16)]
+        self.o, self.lse = (one.copy() for one in self.before)
+        self.new, self.new_lse = around.floats(random, 2 * n, 16, 128), around.floats(random, 2 * n, 16)
+
+    def arguments(self):
+        return [self.o, self.lse, self.new, self.new_lse, self.steps]
+
+    def errors(self):
+        a, b = (np.exp2(one.astype(np.float64)) for one in (self.before[1], self.new_lse))
+        yield off(self.o, (self.before[0] * a[:, :, None] + self.new * b[:, :, None]) / (a + b)[:, :, None])
+        yield off(self.lse, np.log2(a + b))
+
+
 class WithoutSign:
     """without_sign(x, y, z, v, most, least, place, steps): words of all 32 bits, some of them next to each other."""
 
@@ -943,7 +964,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
                        "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted,
-                       "experts-skipped": ExpertsSkipped})
+                       "experts-skipped": ExpertsSkipped, "parts-merged": PartsMerged})
 
 
 def main():

@@ -693,6 +693,20 @@ def experts_skipped(x_ptr, w_ptr, scale_ptr, y_ptr, most_ptr, none_ptr, token_pt
     tl.store(most_ptr + block * BLOCK_M + r, tl.max(acc, 1))
 
 
+@triton.jit
+def parts_merged(o_ptr, lse_ptr, new_ptr, new_lse_ptr, steps, H: tl.constexpr, D: tl.constexpr):
+    """Two outputs of attention become one, in place; their sums are loaded in two layouts and stored back."""
+    h, d = tl.arange(0, H), tl.arange(0, D)
+    for t in range(0, steps):
+        at = (tl.program_id(0) * steps + t) * H + h
+        lse, new_lse = tl.load(lse_ptr + at), tl.load(new_lse_ptr + at)
+        o, new = tl.load(o_ptr + at[:, None] * D + d[None, :]), tl.load(new_ptr + at[:, None] * D + d[None, :])
+        top = tl.maximum(lse, new_lse)
+        a, b = tl.exp2(lse - top), tl.exp2(new_lse - top)
+        tl.store(o_ptr + at[:, None] * D + d[None, :], o * (a / (a + b))[:, None] + new * (b / (a + b))[:, None])
+        tl.store(lse_ptr + at, top + tl.log2(a + b))
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -739,6 +753,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (blocks_counted, "x_ptr=*fp32:16, y_ptr=*fp32:16, n=i32, limit=i32", dict(D=256)),
     (experts_skipped, "x_ptr=*fp16:16, w_ptr=*fp16:16, scale_ptr=*fp32:16, y_ptr=*fp16:16, most_ptr=*fp32:16, none_ptr=*fp32:16, token_ptr=*i32:16, "
      "expert_ptr=*i32:16, blocks_ptr=*i32:16, tokens=i32, experts=i32, K=i32:16, N=i32:16", dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
+    (parts_merged, "o_ptr=*fp32:16, lse_ptr=*fp32:16, new_ptr=*fp32:16, new_lse_ptr=*fp32:16, steps=i32", dict(H=16, D=128)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
