@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "experts-skipped", "parts-merged") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "experts-skipped", "parts-merged", "gap-jumped") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.SPILLS["scores-biased-blackwell"] = 16  # (96 registers a thread, of 640)
@@ -887,6 +887,25 @@ class PartsMerged:
         yield off(self.lse, np.log2(a + b))
 
 
+class GapJumped:
+    """gap_jumped(x, y, sum, steps, first, skip, columns): two blocks, a gap of three, the others; the last one is ragged."""
+
+    def make(self, n, random):
+        self.steps, self.grid, self.columns = n, (1,), 64 * (n + 3) - 16
+        self.x = around.floats(random, 16, self.columns)
+        self.y, self.sum = np.full((n, 16, 64), np.nan, np.float32), np.full(16, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.sum, self.steps, 2, 3, self.columns]
+
+    def errors(self):
+        places = np.concatenate([np.arange(128), np.arange(320, 320 + 64 * self.steps)])[:64 * self.steps]
+        x = np.pad(self.x.astype(np.float64), ((0, 0), (0, 64)))[:, np.minimum(places, self.columns)]
+        s = np.where((np.arange(16)[:, None] * 24 >= places) | (places < 80), x, -1)
+        yield off(self.y.transpose(1, 0, 2).reshape(16, -1), s + places % 8)
+        yield off(self.sum, s.sum(axis=1))
+
+
 class WithoutSign:
     """without_sign(x, y, z, v, most, least, place, steps): words of all 32 bits, some of them next to each other."""
 
@@ -964,7 +983,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
                        "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted,
-                       "experts-skipped": ExpertsSkipped, "parts-merged": PartsMerged})
+                       "experts-skipped": ExpertsSkipped, "parts-merged": PartsMerged, "gap-jumped": GapJumped})
 
 
 def main():

@@ -707,6 +707,21 @@ def parts_merged(o_ptr, lse_ptr, new_ptr, new_lse_ptr, steps, H: tl.constexpr, D
         tl.store(lse_ptr + at, top + tl.log2(a + b))
 
 
+@triton.jit
+def gap_jumped(x_ptr, y_ptr, sum_ptr, steps, first, skip, columns, M: tl.constexpr, N: tl.constexpr):
+    """The first blocks of columns, and those behind a gap: which are seen, and where each column lies."""
+    r, n = tl.arange(0, M), tl.arange(0, N)
+    total = tl.zeros([M], tl.float32)
+    for t in range(0, steps):
+        c = tl.where(t < first, t, t + skip) * N + n
+        x = tl.load(x_ptr + r[:, None] * columns + c[None, :], mask=c[None, :] < columns, other=0.0)
+        seen = (r[:, None] * 24 >= c[None, :]) | (c[None, :] < 80)
+        s = tl.where(seen, x, -1.0)
+        total += tl.sum(s, 1)
+        tl.store(y_ptr + t * M * N + r[:, None] * N + n[None, :], s + (c % 8).to(tl.float32)[None, :])
+    tl.store(sum_ptr + r, total)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -754,6 +769,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (experts_skipped, "x_ptr=*fp16:16, w_ptr=*fp16:16, scale_ptr=*fp32:16, y_ptr=*fp16:16, most_ptr=*fp32:16, none_ptr=*fp32:16, token_ptr=*i32:16, "
      "expert_ptr=*i32:16, blocks_ptr=*i32:16, tokens=i32, experts=i32, K=i32:16, N=i32:16", dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (parts_merged, "o_ptr=*fp32:16, lse_ptr=*fp32:16, new_ptr=*fp32:16, new_lse_ptr=*fp32:16, steps=i32", dict(H=16, D=128)),
+    (gap_jumped, "x_ptr=*fp32:16, y_ptr=*fp32:16, sum_ptr=*fp32:16, steps=i32, first=i32, skip=i32, columns=i32:16", dict(M=16, N=64)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
