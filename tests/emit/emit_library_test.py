@@ -56,6 +56,8 @@ IMPLIED.update({"without-sign-hopper": 7, "without-sign-blackwell": 5})
 # (Likewise; vectors of sixteen.)
 IMPLIED.update({"parts-merged-hopper": 2, "parts-merged-blackwell": 1})
 pointers.NARROW.update({f"parts-merged-{machine}": 4 for machine in BOTH})
+# (Where columns lie the loading slot computes itself, so that their fences and waits do nothing. No run is as long as a ring of five.)
+IMPLIED.update({"gap-jumped-hopper": 20})
 off = around.off
 
 
