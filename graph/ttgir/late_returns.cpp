@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,7 @@ namespace twill::ttgir {
 namespace {
 
 constexpr int kMostReturns = 4;                     // that store, one behind the other
+constexpr std::size_t kMostAsked = 500;             // values that a condition is made of
 constexpr std::size_t kMostMovedOps = 200;          // of a block that returns
 constexpr std::size_t kMostGuarded = 64;            // loads and stores behind the branch
 constexpr int kMostCompared = 4'000;                // ops, of places and masks
@@ -59,8 +61,9 @@ class LateReturns {
       next[block] = *list;
       for (const int one : *list) ++entered[one];
     }
+    entry_ = blocks.front();
     for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-      if (next[*block].size() != 2) continue;
+      if (next[*block].size() != 2 || !note_asked(m_.op(m_.block(*block).ops.back()))) continue;
       for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
         const int early = next[*block][side], on = next[*block][1 - side];
         if (early == on || !stores_and_returns(early) || entered[early] != 1) continue;
@@ -83,6 +86,24 @@ class LateReturns {
       }
     }
     return false;
+  }
+
+  /// What the condition of a branch is made of. false = of too much.
+  bool note_asked(const Operation& branch) {
+    asked_.clear();
+    if (branch.operands.empty()) return false;
+    std::vector<int> open = {branch.operands[0]};
+    while (!open.empty()) {
+      const int now = open.back();
+      open.pop_back();
+      if (!asked_.insert(now).second) continue;
+      if (asked_.size() > kMostAsked) return false;
+      const int made = m_.value(now).op;
+      if (made == kNone) continue;
+      if (!m_.op(made).regions.empty()) return false;
+      open.insert(open.end(), m_.op(made).operands.begin(), m_.op(made).operands.end());
+    }
+    return true;
   }
 
   bool returns(int block) const {
@@ -126,8 +147,9 @@ class LateReturns {
            std::find(std::begin(kMakes), std::end(kMakes), op.name) != std::end(kMakes);
   }
 
-  /// Of a division of integers: is it by a number that is not 0? (What is not executed where the
-  /// function returns may have an argument there that is.)
+  /// Of a division of integers: is it by a number that is not 0, or by an argument that does not
+  /// say whether the function returns? (Another number may be 0 where it returns, and what is
+  /// divided by 0 tells a compiler that it does not return. An argument is taken to be none.)
   bool divides_rightly(const Operation& op) const {
     const bool divides = op.name.starts_with("arith.") && op.name.ends_with("i") &&
                          (op.name.find("div") != std::string_view::npos ||
@@ -135,9 +157,17 @@ class LateReturns {
     if (!divides) return true;
     if (op.operands.size() != 2) return false;
     int by = op.operands[1];
-    if (const int made = m_.value(by).op;
-        made != kNone && m_.op(made).name == "tt.splat" && m_.op(made).operands.size() == 1)
+    for (int depth = 0; depth < kMostPlaceDepth; ++depth) {
+      static constexpr std::string_view kRepeats[] = {"tt.splat", "tt.broadcast", "arith.extsi",
+                                                      "ttg.convert_layout"};
+      const int made = m_.value(by).op;
+      if (made == kNone || m_.op(made).operands.size() != 1 ||
+          std::find(std::begin(kRepeats), std::end(kRepeats), m_.op(made).name) ==
+              std::end(kRepeats))
+        break;
       by = m_.op(made).operands[0];
+    }
+    if (m_.value(by).block == entry_ && m_.value(by).op == kNone) return !asked_.contains(by);
     if (const auto number = constant_integer(m_, by)) return *number > 0;
     const int made = m_.value(by).op;
     if (made == kNone || m_.op(made).name != "arith.constant") return false;
@@ -491,7 +521,8 @@ class LateReturns {
 
   const Module& m_;
   const int round_;
-  int branch_ = kNone, early_ = kNone;
+  int branch_ = kNone, early_ = kNone, entry_ = kNone;
+  std::set<int> asked_;                      ///< what the branch's condition is made of
   bool where_true_ = false;                  ///< is the condition true where it returns?
   std::vector<int> guarded_;                 ///< blocks on to the loops' one, which is the last
   std::vector<int> loops_, moves_;           ///< in them; loads and stores

@@ -15,8 +15,9 @@ namespace twill::ttgir {
 /// The module without such blocks. Where the function would have returned, its loops run 0 times
 /// and what else is moved behind the branch is masked off; a store to the same place under the same
 /// mask chooses what it stores. Only where nothing but stores and arithmetic stands in the block,
-/// and nothing behind it does more than compute, load and store tiles, or divides by what may be 0
-/// there. Ops keep the lines that they had. nullopt = there is no such block.
+/// and nothing behind it does more than compute, load and store tiles, or divides by anything but
+/// numbers and arguments that the condition does not ask. Ops keep the lines that they had. nullopt
+/// = there is no such block.
 std::optional<Module> with_late_returns(const Module& module);
 
 }  // namespace twill::ttgir

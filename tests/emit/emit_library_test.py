@@ -836,19 +836,19 @@ class BlocksCounted:
 
 class ExpertsSkipped:
     """experts_skipped(x, w, scale, y, most, none, token, expert, blocks, tokens, experts, K, N): five blocks, of which one has no tokens and
-    two no expert, on either side."""
+    two no expert, on either side; 112 columns."""
 
     def make(self, n, random):
         self.k, self.grid, self.tolerance = 64 * n, (5, 2), 2e-3  # (f16)
         self.token = np.concatenate([random.permutation(230), np.full(90, 230)]).astype(np.int32)
         self.expert = np.array([1, -1, 2, 3, 0], np.int32)
-        self.x, self.w = [(random.standard_normal(shape) * 0.25).astype(np.float16) for shape in ((230, self.k), (3, self.k, 128))]
-        self.scale = around.floats(random, 3, 128)
-        self.y = np.full((230, 128), np.nan, np.float16)
+        self.x, self.w = [(random.standard_normal(shape) * 0.25).astype(np.float16) for shape in ((230, self.k), (3, self.k, 112))]
+        self.scale = around.floats(random, 3, 112)
+        self.y = np.full((230, 112), np.nan, np.float16)
         self.most, self.none = np.full((5, 64), np.nan, np.float32), np.full((5, 64), np.nan, np.float32)
 
     def arguments(self):
-        return [self.x, self.w, self.scale, self.y, self.most, self.none, self.token, self.expert, np.array([4], np.int32), 230, 3, self.k, 128]
+        return [self.x, self.w, self.scale, self.y, self.most, self.none, self.token, self.expert, np.array([4], np.int32), 230, 3, self.k, 112]
 
     def errors(self):
         none, most = np.full((5, 64), np.nan), np.full((5, 64), np.nan)
@@ -857,11 +857,11 @@ class ExpertsSkipped:
             there = token < 230
             if not 0 <= expert < 3:
                 none[block] = there
-                yield off(self.y[token[there]], np.full((there.sum(), 128), -1.0))
+                yield off(self.y[token[there]], np.full((there.sum(), 112), -1.0))
                 continue
             x = self.x[np.minimum(token, 229)].astype(np.float64) * there[:, None]
             want = (x @ self.w[expert].astype(np.float64)) * self.scale[expert]
-            most[block] = want[:, 64:].max(axis=1)  # (of whichever half is stored last)
+            most[block] = np.maximum(want[:, 64:].max(axis=1), 0)  # (of whichever half is stored last; what is outside is 0)
             first = want[:, :64].max(axis=1)
             most[block] = np.where(np.abs(self.most[block] - first) < np.abs(self.most[block] - most[block]), first, most[block])
             yield off(self.y[token[there]], want[there])

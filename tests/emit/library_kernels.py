@@ -680,16 +680,17 @@ def experts_skipped(x_ptr, w_ptr, scale_ptr, y_ptr, most_ptr, none_ptr, token_pt
     expert = tl.load(expert_ptr + block)
     y = y_ptr + token[:, None] * N + columns[None, :]
     if (expert < 0) | (expert >= experts):
-        tl.store(y, tl.zeros([BLOCK_M, BLOCK_N], tl.float16) - 1.0, mask=there[:, None])
+        tl.store(y, tl.zeros([BLOCK_M, BLOCK_N], tl.float16) - 1.0, mask=there[:, None] & (columns[None, :] < N))
         tl.store(none_ptr + block * BLOCK_M + r, tl.where(there, 1.0, 0.0))
         return
+    wrapped = columns % N
     acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
     for start in range(0, K, BLOCK_K):
         x = tl.load(x_ptr + token[:, None] * K + (start + k)[None, :], mask=there[:, None], other=0.0)
-        w = tl.load(w_ptr + expert * K * N + (start + k)[:, None] * N + columns[None, :])
+        w = tl.load(w_ptr + expert * K * N + (start + k)[:, None] * N + wrapped[None, :])
         acc = tl.dot(x, w, acc)
-    acc = acc * tl.load(scale_ptr + expert * N + columns)[None, :]
-    tl.store(y, acc.to(tl.float16), mask=there[:, None])
+    acc = acc * tl.load(scale_ptr + expert * N + columns, mask=columns < N, other=0.0)[None, :]
+    tl.store(y, acc.to(tl.float16), mask=there[:, None] & (columns[None, :] < N))
     tl.store(most_ptr + block * BLOCK_M + r, tl.max(acc, 1))
 
 

@@ -106,7 +106,7 @@ TEST_CASE("what does more than compute, load and store stays") {
   // In the block that returns.
   for (const std::string more :
        {"    %y = tt.load %p : tensor<128x!tt.ptr<f32>, #b>\n",
-        "    %y = arith.divsi %a, %n : i32\n", "    tt.call @g(%a) : (i32) -> ()\n",
+        "    %y = arith.divsi %n, %a : i32\n", "    tt.call @g(%a) : (i32) -> ()\n",
         "    tt.assert %f, \"a\" : i1\n"}) {
     CAPTURE(more);
     CHECK(counts(function(more + kEarly, "", kAfter)) == kStays);
@@ -126,6 +126,13 @@ TEST_CASE("what does more than compute, load and store stays") {
                         "      %d = arith.divsi %n, %a : i32\n      %t =")) == kStays);
   CHECK(counts(replaced(function(kEarly, "", kAfter), "      %t =",
                         "      %d = arith.divsi %n, %c7 : i32\n      %t =")) == Counts{0, 1, 2, 0});
+  // By an argument that the condition does not ask.
+  CHECK(counts(replaced(function(kEarly, "", kAfter), "      %t =",
+                        "      %d = arith.divsi %a, %n : i32\n      %t =")) == Counts{0, 1, 2, 0});
+  CHECK(counts(function(kEarly, "    %y = arith.remsi %a, %n : i32\n", kAfter)).branches == 0);
+  CHECK(counts(function(
+            "    %z = arith.addi %n, %n : i32\n    %y = arith.divsi %a, %z : i32\n" + kEarly, "",
+            kAfter)) == kStays);
   // Stores keep their order: one that has no like before one that has.
   const std::string other = "    tt.store %p, %x : tensor<128x!tt.ptr<f32>, #b>\n";
   CHECK(counts(function(kEarly + other, "", kAfter)).stores == 2);
