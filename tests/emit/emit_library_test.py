@@ -56,8 +56,8 @@ IMPLIED.update({"without-sign-hopper": 7, "without-sign-blackwell": 5})
 # (Likewise; vectors of sixteen.)
 IMPLIED.update({"parts-merged-hopper": 2, "parts-merged-blackwell": 1})
 pointers.NARROW.update({f"parts-merged-{machine}": 4 for machine in BOTH})
-# (Where columns lie the loading slot computes itself, so that their fences and waits do nothing. No run is as long as a ring of five.)
-IMPLIED.update({"gap-jumped-hopper": 20})
+# (Where columns lie the loading slot computes itself, so that their fences and waits do nothing.)
+IMPLIED.update({"gap-jumped-hopper": 17, "gap-jumped-blackwell": 7})
 off = around.off
 
 
@@ -903,7 +903,7 @@ class GapJumped:
     def errors(self):
         places = np.concatenate([np.arange(128), np.arange(320, 320 + 64 * self.steps)])[:64 * self.steps]
         x = np.pad(self.x.astype(np.float64), ((0, 0), (0, 64)))[:, np.minimum(places, self.columns)]
-        s = np.where((np.arange(16)[:, None] * 24 >= places) | (places < 80), x, -1)
+        s = np.where((np.arange(16)[:, None] * 50 >= places) | (places < 80), x, -1)
         yield off(self.y.transpose(1, 0, 2).reshape(16, -1), s + places % 8)
         yield off(self.sum, s.sum(axis=1))
 

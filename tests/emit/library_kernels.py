@@ -716,7 +716,7 @@ def gap_jumped(x_ptr, y_ptr, sum_ptr, steps, first, skip, columns, M: tl.constex
     for t in range(0, steps):
         c = tl.where(t < first, t, t + skip) * N + n
         x = tl.load(x_ptr + r[:, None] * columns + c[None, :], mask=c[None, :] < columns, other=0.0)
-        seen = (r[:, None] * 24 >= c[None, :]) | (c[None, :] < 80)
+        seen = (r[:, None] * 50 >= c[None, :]) | (c[None, :] < 80)
         s = tl.where(seen, x, -1.0)
         total += tl.sum(s, 1)
         tl.store(y_ptr + t * M * N + r[:, None] * N + n[None, :], s + (c % 8).to(tl.float32)[None, :])
