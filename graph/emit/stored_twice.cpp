@@ -193,6 +193,23 @@ std::vector<Sum> bound_sums(const Meaning& meaning, const UserKernel& user, cons
   return all;
 }
 
+/// Is all of its tile stored, whatever the arguments are?
+bool moves_all(const Value& store) {
+  return meaning::bounds_of(store).empty() && store.operands.size() < 2;
+}
+
+/// Of places that are known one by one alone: is one of `a` that of `b`'s first element, in an
+/// iteration that both are in?
+bool surely_met(const Lie& a, const Lie& b) {
+  const auto far = number(difference(sum_of(element(b, 0, 0, 0)), sum_of(element(a, 0, 0, 0))));
+  const auto step = number(a.step[1]), row = number(a.step[0]);
+  if (!far) return false;
+  const auto within = [&](const std::optional<std::int64_t>& by, std::int64_t many) {
+    return *far == 0 || (by && *by != 0 && *far % *by == 0 && *far / *by > 0 && *far / *by < many);
+  };
+  return within(step, extent(a, 1)) || within(row, extent(a, 0));
+}
+
 /// Is one stored only where the other is not: has one a bound that is the other's opposite?
 bool excluded(const Meaning& meaning, const UserKernel& user, const Value& a, const Value& b) {
   const std::size_t of_a = meaning::bounds_of(a).size(), of_b = meaning::bounds_of(b).size();
@@ -254,7 +271,9 @@ bool stored_apart(const Meaning& meaning, const UserKernel& user, int a, int b) 
     const Met boxes = boxes_met(meaning, user, a, b, looped_a || looped_b);
     return boxes == Met::never || (boxes == Met::unknown && !one_of);
   }
-  if (!is_linear(*from) || !is_linear(*to)) return !one_of;
+  if (!is_linear(*from) || !is_linear(*to))
+    return !one_of && !(one.mask.empty() && other.mask.empty() && moves_all(va) && moves_all(vb) &&
+                        (surely_met(*from, *to) || surely_met(*to, *from)));
   const Sum far = difference(sum_of(element(*to, 0, 0, 0)), sum_of(element(*from, 0, 0, 0)));
   const auto on_a = step_of(from->place), on_b = step_of(to->place);
   const Sum by_a = sum_of(replaced(*on_a, Index::whole(0), Index::whole(0)));

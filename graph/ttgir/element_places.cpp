@@ -40,6 +40,18 @@ Index not_all(const std::vector<meaning::IndexComparison>& all) {
   return Index::make(Index::sub, Index::whole(1), std::move(holds));
 }
 
+/// Is it one number or another, by a comparison, all of 32 bits? (Where 64 begin is not said then.)
+bool chooses_narrow(const Module& module, const Operation& op) {
+  const auto narrow = [&](int value) {
+    const Type* const type = module.type_of(value);
+    return type != nullptr && type->kind == TypeKind::scalar && type->element == "i32";
+  };
+  const int asked = op.operands.size() == 3 ? module.value(op.operands[0]).op : kNone;
+  return asked != kNone && module.op(asked).name == "arith.cmpi" && op.results.size() == 1 &&
+         narrow(op.results[0]) && module.op(asked).operands.size() == 2 &&
+         narrow(module.op(asked).operands[0]) && narrow(module.op(asked).operands[1]);
+}
+
 }  // namespace
 
 ElementPlaces::ElementPlaces(const Module& module, int loop, const IndexValues& indices)
@@ -166,6 +178,7 @@ std::optional<Index> ElementPlaces::made(const Operation& op, int depth) const {
     return once ? std::move(once) : gathered(op, depth);
   }
   if (op.operands.empty() || result == kNone) return std::nullopt;
+  if (op.name == "arith.select") return chooses_narrow(m_, op) ? indices_.of(result) : std::nullopt;
   const auto kind = index_kind_of(op.name);
   if (kind && op.operands.size() == 2) {
     auto a = number(op.operands[0], depth + 1), b = number(op.operands[1], depth + 1);

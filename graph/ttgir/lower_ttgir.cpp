@@ -16,6 +16,8 @@
 #include "graph/ttgir/counted_while.hpp"
 #include "graph/ttgir/flat_nests.hpp"
 #include "graph/ttgir/index_values.hpp"
+#include "graph/ttgir/late_returns.hpp"
+#include "graph/ttgir/loads_once.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/modules.hpp"
 #include "graph/ttgir/named_ops.hpp"
@@ -56,6 +58,8 @@ Module parsed(const Module& module, const Undone& undone) {
 /// A module that is to be executed or written: what its ops compute, in forms that the meaning has.
 /// (Of what is solved alone a branch stays one op, and what is written back stays as it came.)
 void rewrite_to_compute(Module& module) {
+  if (auto once = with_loads_once(module)) module = std::move(*once);
+  if (auto late = with_late_returns(module)) module = std::move(*late);
   if (auto chosen = with_chosen_branches(module)) module = std::move(*chosen);
   if (auto apart = without_vector_sums(module)) module = std::move(*apart);
 }

@@ -23,6 +23,17 @@ namespace {
 
 constexpr int kMostMaskSteps = 64;
 
+/// Does it change by the same number in every iteration, if at all?
+bool grows_evenly(const Index& index) {
+  return sum_of(index).per_iteration() || step_of(index);
+}
+
+/// Does one of these half-planes not move so?
+bool one_jumps(const auto& planes) {
+  return std::any_of(planes.begin(), planes.end(),
+                     [](const auto& one) { return !grows_evenly(one.rest); });
+}
+
 }  // namespace
 
 /// A tile of places as real numbers, or a whole number of those that f32 has all of: then places
@@ -179,9 +190,10 @@ bool MeaningBuilder::add_bounds(int op, int mask, meaning::Value& value, Where w
 bool MeaningBuilder::selection(int index, meaning::Value& value, Where where, int copy,
                                int dimension) {
   const Operation& op = m_.op(index);
-  if (op.operands.size() != 3 || value.shape.empty() ||
-      !is_tile(op.operands[0], TypeKind::tensor) || !half_planes(op.operands[0]))
+  if (op.operands.size() != 3 || value.shape.empty() || !is_tile(op.operands[0], TypeKind::tensor))
     return false;
+  const auto planes = half_planes(op.operands[0]);
+  if (!planes || (where == Where::loop && one_jumps(*planes))) return false;
   value.function = Function::within;
   value.operands.clear();
   for (const std::size_t k : {std::size_t{1}, std::size_t{2}}) {
@@ -209,7 +221,10 @@ bool MeaningBuilder::places(int index, meaning::Value& value, Where where, int c
   value.type = "i32";
   value.shape = shape(index, result, dimension);
   if (value.shape.empty()) return false;
+  // (What does not grow by a number in every iteration is computed, like data.)
   if (type(result).element == "i1") {
+    const auto planes = half_planes(result);
+    if (where == Where::loop && planes && one_jumps(*planes)) return false;
     Operand kept, masked;
     kept.number = 1;
     value.function = Function::within;
@@ -220,7 +235,7 @@ bool MeaningBuilder::places(int index, meaning::Value& value, Where where, int c
     return false;  // a constant: nobody computes it
   }
   const auto of = indices_.tile(result);
-  if (!of) return false;
+  if (!of || (where == Where::loop && !grows_evenly(of->begin))) return false;
   value.function = Function::places;
   add_places(index, {of->row, of->column, of->begin}, type(result), value, where, copy, dimension);
   wrap_places(value);

@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.SPILLS["scores-biased-blackwell"] = 16  # (96 registers a thread, of 640)
@@ -55,6 +55,11 @@ IMPLIED.update({f"last-kept-{machine}": 2 for machine in BOTH})
 IMPLIED.update({"without-sign-hopper": 7, "without-sign-blackwell": 5})
 # (The slot that adds to the results has waited for the products of the other; one slot's copies are there in their order, and a ring of two.)
 IMPLIED.update({"scores-dropped-blackwell": 1, "places-hashed-hopper": 2, "places-hashed-blackwell": 1})
+# (Likewise; vectors of sixteen.)
+IMPLIED.update({"parts-merged-hopper": 2, "parts-merged-blackwell": 1})
+pointers.NARROW.update({f"parts-merged-{machine}": 4 for machine in BOTH})
+# (Where columns lie the loading slot computes itself, so that their fences and waits do nothing.)
+IMPLIED.update({"gap-jumped-hopper": 17, "gap-jumped-blackwell": 7})
 off = around.off
 
 
@@ -886,6 +891,80 @@ class BlocksCounted:
         yield off(self.y, np.where(below, self.x, self.x * 0.5)[2:])
 
 
+class ExpertsSkipped:
+    """experts_skipped(x, w, scale, y, most, none, token, expert, blocks, tokens, experts, K, N): five blocks, of which one has no tokens and
+    two no expert, on either side; 112 columns."""
+
+    def make(self, n, random):
+        self.k, self.grid, self.tolerance = 64 * n, (5, 2), 2e-3  # (f16)
+        self.token = np.concatenate([random.permutation(230), np.full(90, 230)]).astype(np.int32)
+        self.expert = np.array([1, -1, 2, 3, 0], np.int32)
+        self.x, self.w = [(random.standard_normal(shape) * 0.25).astype(np.float16) for shape in ((230, self.k), (3, self.k, 112))]
+        self.scale = around.floats(random, 3, 112)
+        self.y = np.full((230, 112), np.nan, np.float16)
+        self.most, self.none = np.full((5, 64), np.nan, np.float32), np.full((5, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.scale, self.y, self.most, self.none, self.token, self.expert, np.array([4], np.int32), 230, 3, self.k, 112]
+
+    def errors(self):
+        none, most = np.full((5, 64), np.nan), np.full((5, 64), np.nan)
+        for block, expert in enumerate(self.expert[:4]):
+            token = self.token[64 * block:64 * block + 64]
+            there = token < 230
+            if not 0 <= expert < 3:
+                none[block] = there
+                yield off(self.y[token[there]], np.full((there.sum(), 112), -1.0))
+                continue
+            x = self.x[np.minimum(token, 229)].astype(np.float64) * there[:, None]
+            want = (x @ self.w[expert].astype(np.float64)) * self.scale[expert]
+            most[block] = np.maximum(want[:, 64:].max(axis=1), 0)  # (of whichever half is stored last; what is outside is 0)
+            first = want[:, :64].max(axis=1)
+            most[block] = np.where(np.abs(self.most[block] - first) < np.abs(self.most[block] - most[block]), first, most[block])
+            yield off(self.y[token[there]], want[there])
+        yield same(np.isnan(self.none), np.isnan(none))
+        yield off(np.nan_to_num(self.none), np.nan_to_num(none))
+        yield same(np.isnan(self.most), np.isnan(most))
+        yield off(np.nan_to_num(self.most), np.nan_to_num(most))
+
+
+class PartsMerged:
+    """parts_merged(o, lse, new, new_lse, steps): two programs."""
+
+    def make(self, n, random):
+        self.steps, self.grid = n, (2,)
+        self.before = [around.floats(random, 2 * n, 16, 128), around.floats(random, 2 * n, 16)]
+        self.o, self.lse = (one.copy() for one in self.before)
+        self.new, self.new_lse = around.floats(random, 2 * n, 16, 128), around.floats(random, 2 * n, 16)
+
+    def arguments(self):
+        return [self.o, self.lse, self.new, self.new_lse, self.steps]
+
+    def errors(self):
+        a, b = (np.exp2(one.astype(np.float64)) for one in (self.before[1], self.new_lse))
+        yield off(self.o, (self.before[0] * a[:, :, None] + self.new * b[:, :, None]) / (a + b)[:, :, None])
+        yield off(self.lse, np.log2(a + b))
+
+
+class GapJumped:
+    """gap_jumped(x, y, sum, steps, first, skip, columns): two blocks, a gap of three, the others; the last one is ragged."""
+
+    def make(self, n, random):
+        self.steps, self.grid, self.columns = n, (1,), 64 * (n + 3) - 16
+        self.x = around.floats(random, 16, self.columns)
+        self.y, self.sum = np.full((n, 16, 64), np.nan, np.float32), np.full(16, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.y, self.sum, self.steps, 2, 3, self.columns]
+
+    def errors(self):
+        places = np.concatenate([np.arange(128), np.arange(320, 320 + 64 * self.steps)])[:64 * self.steps]
+        x = np.pad(self.x.astype(np.float64), ((0, 0), (0, 64)))[:, np.minimum(places, self.columns)]
+        s = np.where((np.arange(16)[:, None] * 50 >= places) | (places < 80), x, -1)
+        yield off(self.y.transpose(1, 0, 2).reshape(16, -1), s + places % 8)
+        yield off(self.sum, s.sum(axis=1))
+
+
 class WithoutSign:
     """without_sign(x, y, z, v, most, least, place, steps): words of all 32 bits, some of them next to each other."""
 
@@ -962,7 +1041,8 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "numbers-stored": NumbersStored, "numbers-where": NumbersWhere, "last-kept": LastKept, "every-third": EveryThird, "left-before": LeftBefore, "odd-loads": OddLoads, "sums-from-end": SumsFromEnd, "long-taps": LongTaps,
                        "numbers-kept": NumbersKept, "bytes-stored": BytesStored, "nibbles-mixed": NibblesMixed, "experts-counted": ExpertsCounted, "integers": Integers, "odd-tiles": OddTiles, "halves": Halves, "pairs-turned": PairsTurned, "groups-scaled": GroupsScaled,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
-                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted, "scores-dropped": ScoresDropped, "places-hashed": PlacesHashed})
+                       "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted, "scores-dropped": ScoresDropped, "places-hashed": PlacesHashed,
+                       "experts-skipped": ExpertsSkipped, "parts-merged": PartsMerged, "gap-jumped": GapJumped})
 
 
 def main():

@@ -697,6 +697,62 @@ def places_hashed(x_ptr, y_ptr, h_ptr, steps, seed, M: tl.constexpr, N: tl.const
         tl.store(h_ptr + place, h)
 
 
+@triton.jit
+def experts_skipped(x_ptr, w_ptr, scale_ptr, y_ptr, most_ptr, none_ptr, token_ptr, expert_ptr, blocks_ptr, tokens, experts, K, N, BLOCK_M: tl.constexpr,
+                    BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    """Y[token] = X[token] W[expert], scaled; blocks whose expert is not here store 0 and how many tokens they have, and return before the loop."""
+    block, columns = tl.program_id(0), tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    if block >= tl.load(blocks_ptr):
+        return
+    r, k = tl.arange(0, BLOCK_M), tl.arange(0, BLOCK_K)
+    token = tl.load(token_ptr + block * BLOCK_M + r)
+    there = token < tokens
+    expert = tl.load(expert_ptr + block)
+    y = y_ptr + token[:, None] * N + columns[None, :]
+    if (expert < 0) | (expert >= experts):
+        tl.store(y, tl.zeros([BLOCK_M, BLOCK_N], tl.float16) - 1.0, mask=there[:, None] & (columns[None, :] < N))
+        tl.store(none_ptr + block * BLOCK_M + r, tl.where(there, 1.0, 0.0))
+        return
+    wrapped = columns % N
+    acc = tl.zeros([BLOCK_M, BLOCK_N], tl.float32)
+    for start in range(0, K, BLOCK_K):
+        x = tl.load(x_ptr + token[:, None] * K + (start + k)[None, :], mask=there[:, None], other=0.0)
+        w = tl.load(w_ptr + expert * K * N + (start + k)[:, None] * N + wrapped[None, :])
+        acc = tl.dot(x, w, acc)
+    acc = acc * tl.load(scale_ptr + expert * N + columns, mask=columns < N, other=0.0)[None, :]
+    tl.store(y, acc.to(tl.float16), mask=there[:, None] & (columns[None, :] < N))
+    tl.store(most_ptr + block * BLOCK_M + r, tl.max(acc, 1))
+
+
+@triton.jit
+def parts_merged(o_ptr, lse_ptr, new_ptr, new_lse_ptr, steps, H: tl.constexpr, D: tl.constexpr):
+    """Two outputs of attention become one, in place; their sums are loaded in two layouts and stored back."""
+    h, d = tl.arange(0, H), tl.arange(0, D)
+    for t in range(0, steps):
+        at = (tl.program_id(0) * steps + t) * H + h
+        lse, new_lse = tl.load(lse_ptr + at), tl.load(new_lse_ptr + at)
+        o, new = tl.load(o_ptr + at[:, None] * D + d[None, :]), tl.load(new_ptr + at[:, None] * D + d[None, :])
+        top = tl.maximum(lse, new_lse)
+        a, b = tl.exp2(lse - top), tl.exp2(new_lse - top)
+        tl.store(o_ptr + at[:, None] * D + d[None, :], o * (a / (a + b))[:, None] + new * (b / (a + b))[:, None])
+        tl.store(lse_ptr + at, top + tl.log2(a + b))
+
+
+@triton.jit
+def gap_jumped(x_ptr, y_ptr, sum_ptr, steps, first, skip, columns, M: tl.constexpr, N: tl.constexpr):
+    """The first blocks of columns, and those behind a gap: which are seen, and where each column lies."""
+    r, n = tl.arange(0, M), tl.arange(0, N)
+    total = tl.zeros([M], tl.float32)
+    for t in range(0, steps):
+        c = tl.where(t < first, t, t + skip) * N + n
+        x = tl.load(x_ptr + r[:, None] * columns + c[None, :], mask=c[None, :] < columns, other=0.0)
+        seen = (r[:, None] * 50 >= c[None, :]) | (c[None, :] < 80)
+        s = tl.where(seen, x, -1.0)
+        total += tl.sum(s, 1)
+        tl.store(y_ptr + t * M * N + r[:, None] * N + n[None, :], s + (c % 8).to(tl.float32)[None, :])
+    tl.store(sum_ptr + r, total)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -743,6 +799,10 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (scores_dropped, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, o_ptr=*fp32:16, n=i32:16, seed=i32, p=fp32", dict(M=64, N=64, D=64)),
     (places_hashed, "x_ptr=*fp32:16, y_ptr=*fp32:16, h_ptr=*i32:16, steps=i32, seed=i32", dict(M=16, N=64)),
     (blocks_counted, "x_ptr=*fp32:16, y_ptr=*fp32:16, n=i32, limit=i32", dict(D=256)),
+    (experts_skipped, "x_ptr=*fp16:16, w_ptr=*fp16:16, scale_ptr=*fp32:16, y_ptr=*fp16:16, most_ptr=*fp32:16, none_ptr=*fp32:16, token_ptr=*i32:16, "
+     "expert_ptr=*i32:16, blocks_ptr=*i32:16, tokens=i32, experts=i32, K=i32:16, N=i32:16", dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
+    (parts_merged, "o_ptr=*fp32:16, lse_ptr=*fp32:16, new_ptr=*fp32:16, new_lse_ptr=*fp32:16, steps=i32", dict(H=16, D=128)),
+    (gap_jumped, "x_ptr=*fp32:16, y_ptr=*fp32:16, sum_ptr=*fp32:16, steps=i32, first=i32, skip=i32, columns=i32:16", dict(M=16, N=64)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),

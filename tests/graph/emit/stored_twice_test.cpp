@@ -153,6 +153,29 @@ TEST_CASE("of numbers: what is said to lie apart never meets") {
   CHECK(refused_apart < 1'000);
 }
 
+TEST_CASE("places that jump: the same ones meet, and parts of them, but for masks") {
+  const Index jump =
+      meaning::compared({Index::make(Index::iteration), meaning::IndexComparison::less,
+                         Index::make(Index::argument, 0)});
+  const Index tile = sum({Index::make(Index::mul, Index(jump), Index::make(Index::argument, 1)),
+                          times(Index::make(Index::row), 100), Index::make(Index::column)});
+  const auto apart = [&](std::int64_t by, bool masked) {
+    Function f = function_of({{true, {4, 8}}, {true, {4, 8}}}, Index::make(Index::argument, 0));
+    f.user.places[0].added = {tile};
+    f.user.places[1].added = {sum({Index(tile), Index::whole(by)})};
+    if (masked)
+      f.user.places[0].mask = {{Index::make(Index::row), meaning::IndexComparison::less,
+                                Index::make(Index::argument, 0)}};
+    return emit::stored_apart(f.meaning, f.user, 0, 1);
+  };
+  for (const std::int64_t by : {0, 3, -7, 100, -300}) {
+    CAPTURE(by);
+    CHECK_FALSE(apart(by, false));
+    CHECK(apart(by, true));
+  }
+  for (const std::int64_t by : {8, -8, 50, 400}) CHECK(apart(by, false));
+}
+
 TEST_CASE("of unknown numbers: parts of rows, and whole rows; the loop and what is behind it") {
   const Index stride = Index::make(Index::argument, 0), half = Index::make(Index::argument, 1);
   const auto with = [&](bool first_looped, bool second_looped, const Index& a, const Index& b) {
