@@ -37,7 +37,6 @@ CostedOp fuse(const Kernel& kernel, const Machine& machine, const CostedLoop& lo
       traffic[channel] = sum_of(traffic[channel], amount, kernel.source);
     fused.estimate = fused.estimate || loop.ops[v].estimate;
   }
-  if (!chunk.kind.empty()) fused.op.kind = chunk.kind;
   const Op& last = loop.ops[chunk.ops.back()].op;  // of the whole tile
   fused.op.footprints = last.footprints;
   fused.op.spill = last.spill;

@@ -76,7 +76,6 @@ struct Chunk {
   std::string id;
   std::vector<std::size_t> ops;
   std::int64_t columns = 0;
-  std::string kind = {};  ///< "" = those of its ops
 };
 
 /// As Pin (problem.hpp), by name: which slots there are is the layout's business.

@@ -75,7 +75,6 @@ void Builder::find_integer_chains() {
     chain.id = kernel.ops[last].id + ".chain";
     while (!names_.try_emplace(chain.id, 2).second) chain.id += "_";
     chain.ops.assign(chains[last].rbegin(), chains[last].rend());
-    chain.kind = "integers";
     chain.columns = kernel.ops[last].tile->shape[1];
     kernel.chunks.push_back(std::move(chain));
   }
