@@ -12,8 +12,8 @@
 #include "graph/index.hpp"
 #include "graph/meaning/number_type.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
-#include "graph/ttgir/words.hpp"
 #include "graph/ttgir/module_run.hpp"
+#include "graph/ttgir/words.hpp"
 
 namespace twill::ttgir {
 
