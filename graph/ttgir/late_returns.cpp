@@ -119,7 +119,7 @@ class LateReturns {
 
   bool is_plain_store(const Operation& op) const {
     return op.name == "tt.store" && !op.generic && op.operands.size() >= 2 &&
-           op.operands.size() <= 3 && pointed_mask(op.operands[0]) != "";
+           op.operands.size() <= 3 && !pointed_mask(op.operands[0]).empty();
   }
 
   /// Nothing but tiles and numbers that are made of what is there, stores of them, and the return.
@@ -204,7 +204,7 @@ class LateReturns {
                !op.operands.empty() && op.operands.size() <= 3 &&
                m_.type_of(op.results[0]) != nullptr &&
                m_.type_of(op.results[0])->kind == TypeKind::tensor &&
-               pointed_mask(op.operands[0]) != "";
+               !pointed_mask(op.operands[0]).empty();
       case OpClass::store: moves_.push_back(index); return is_plain_store(op);
       case OpClass::elementwise:
         // (A text of the user's may do more than its result says.)
@@ -318,7 +318,7 @@ class LateReturns {
         op != nullptr && op->name == "arith.cmpi" ? predicate(m_, *op) : std::nullopt;
     if (asked && op->operands.size() == 2 && m_.type_of(op->operands[0]) != nullptr) {
       static constexpr std::string_view kOpposite[] = {"ne", "eq", "sge", "sgt", "sle", "slt"};
-      const std::string name = fresh();
+      std::string name = fresh();
       lines += name + " = arith.cmpi " + std::string(kOpposite[at(static_cast<int>(*asked))]) +
                ", " + written_name(m_, op->operands[0]) + ", " + written_name(m_, op->operands[1]) +
                " : " + std::string(m_.type_of(op->operands[0])->text) + "\n";
@@ -328,12 +328,13 @@ class LateReturns {
         (op->name == "arith.andi" || op->name == "arith.ori")) {
       const std::string a = opposite(op->operands[0], lines, depth + 1);
       const std::string b = opposite(op->operands[1], lines, depth + 1);
-      const std::string name = fresh();
+      std::string name = fresh();
       lines += name + " = arith." + (op->name == "arith.andi" ? "ori " : "andi ") + a + ", " + b +
                " : i1\n";
       return name;
     }
-    const std::string yes = fresh(), name = fresh();
+    const std::string yes = fresh();
+    std::string name = fresh();
     lines += yes + " = arith.constant true\n" + name + " = arith.xori " +
              written_name(m_, condition) + ", " + yes + " : i1\n";
     return name;
@@ -342,7 +343,7 @@ class LateReturns {
   /// A flag as a mask of a tile (of a number: itself).
   std::string repeated(const std::string& flag, const std::string& type, std::string& lines) {
     if (type == "i1") return flag;
-    const std::string name = fresh();
+    std::string name = fresh();
     lines += name + " = tt.splat " + flag + " : i1 -> " + type + "\n";
     return name;
   }
