@@ -12,6 +12,7 @@
 #include "graph/error.hpp"
 #include "graph/ttgir/late_returns.hpp"
 #include "graph/ttgir/parser.hpp"
+#include "tests/support/module_mutants.hpp"
 #include "tests/support/replaced.hpp"
 #include "tests/support/ttgir_files.hpp"
 
@@ -176,27 +177,8 @@ TEST_CASE("places and conditions that double at each step end") {
 
 TEST_CASE("mutants of modules with such returns do no harm") {
   for (const std::string name : {"experts-skipped-hopper", "experts-skipped-blackwell"}) {
-    const std::string text = read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir");
-    std::vector<std::size_t> operands;
-    for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%', at + 1))
-      operands.push_back(at);
-    // One operand less, a line less, an operand that is another.
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      const std::size_t end = text.find_first_of(" ,)]:[", operands[k]);
-      std::vector<std::string> all(3, text);
-      all[0].erase(operands[k], end - operands[k] + (text[end] == ',' ? 2 : 0));
-      const std::size_t line = text.rfind('\n', operands[k]) + 1;
-      all[1].erase(line, text.find('\n', line) + 1 - line);
-      const std::size_t from = operands[(k * 7 + 3) % operands.size()];
-      all[2].replace(operands[k], end - operands[k],
-                     text.substr(from, text.find_first_of(" ,)]:[", from) - from));
-      for (const std::string& one : all) {
-        try {
-          ttgir::with_late_returns(ttgir::parse_module(one, "module"));
-        } catch (const InputError&) {
-        }
-      }
-    }
+    test::on_mutants(read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir"),
+                     [](const auto& module) { ttgir::with_late_returns(module); });
   }
 }
 

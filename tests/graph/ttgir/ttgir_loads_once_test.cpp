@@ -11,6 +11,7 @@
 #include "graph/error.hpp"
 #include "graph/ttgir/loads_once.hpp"
 #include "graph/ttgir/parser.hpp"
+#include "tests/support/module_mutants.hpp"
 #include "tests/support/replaced.hpp"
 #include "tests/support/ttgir_files.hpp"
 
@@ -129,26 +130,8 @@ TEST_CASE("places that double at each step, and many loads, end") {
 
 TEST_CASE("mutants of modules with such loads do no harm") {
   for (const std::string name : {"parts-merged-hopper", "parts-merged-blackwell"}) {
-    const std::string text = read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir");
-    std::vector<std::size_t> operands;
-    for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%', at + 1))
-      operands.push_back(at);
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      const std::size_t end = text.find_first_of(" ,)]:[", operands[k]);
-      std::vector<std::string> all(3, text);
-      all[0].erase(operands[k], end - operands[k] + (text[end] == ',' ? 2 : 0));
-      const std::size_t line = text.rfind('\n', operands[k]) + 1;
-      all[1].erase(line, text.find('\n', line) + 1 - line);
-      const std::size_t from = operands[(k * 7 + 3) % operands.size()];
-      all[2].replace(operands[k], end - operands[k],
-                     text.substr(from, text.find_first_of(" ,)]:[", from) - from));
-      for (const std::string& one : all) {
-        try {
-          ttgir::with_loads_once(ttgir::parse_module(one, "module"));
-        } catch (const InputError&) {
-        }
-      }
-    }
+    test::on_mutants(read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir"),
+                     [](const auto& module) { ttgir::with_loads_once(module); });
   }
 }
 
