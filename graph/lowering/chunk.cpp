@@ -16,6 +16,7 @@ CostedOp fuse(const Kernel& kernel, const Machine& machine, const CostedLoop& lo
   const std::int64_t chunks = kernel.ops[chunk.ops.front()].tile->shape[1] / chunk.columns;
   CostedOp fused;
   fused.op.id = chunk.id;
+  fused.op.kind = chunk.kind;
   std::map<int, Cycle> work;  // of one chunk, per unit
   Cycle first = 0, busiest = 0;
   std::map<int, Fraction> reserved, traffic;  // by channel
@@ -23,7 +24,7 @@ CostedOp fuse(const Kernel& kernel, const Machine& machine, const CostedLoop& lo
     const CostedOp part = cost_op(kernel, machine, v, chunk.columns);
     if (part.op.variable_latency)
       fail(kernel.ops[v].id, "an op of variable latency cannot be chunked");
-    fused.op.kind += (fused.op.kind.empty() ? "" : "+") + part.op.kind;
+    if (chunk.kind.empty()) fused.op.kind += (fused.op.kind.empty() ? "" : "+") + part.op.kind;
     fused.op.width = std::max(fused.op.width, part.op.width);
     fused.op.registers = std::max(fused.op.registers, part.op.registers);
     first += part.op.cycles;

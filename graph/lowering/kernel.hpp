@@ -76,6 +76,7 @@ struct Chunk {
   std::string id;
   std::vector<std::size_t> ops;
   std::int64_t columns = 0;
+  std::string kind = {};  ///< of the one op that they become; "" = the kinds of all, joined by +
 };
 
 /// As Pin (problem.hpp), by name: which slots there are is the layout's business.

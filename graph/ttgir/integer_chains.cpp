@@ -76,6 +76,7 @@ void Builder::find_integer_chains() {
     while (!names_.try_emplace(chain.id, 2).second) chain.id += "_";
     chain.ops.assign(chains[last].rbegin(), chains[last].rend());
     chain.columns = kernel.ops[last].tile->shape[1];
+    chain.kind = "integers";  // (of dozens of ops the kinds are no name)
     kernel.chunks.push_back(std::move(chain));
   }
 }
