@@ -6,6 +6,7 @@
 #include "engine/include/twill_emit.hpp"
 #include "engine/include/twill_triton.hpp"
 #include "engine/kernel_program.hpp"
+#include "engine/limits_left.hpp"
 #include "engine/options.hpp"
 #include "engine/output/style.hpp"
 #include "graph/index.hpp"
@@ -129,10 +130,11 @@ bool take(const ProgramSource& source, Given given, ProgramResult& result, Pairs
 
 /// Where results lie is more than the schedule knew: the loop is solved as its program has it.
 void solve_as_program(Given& given, const Solution& first, const ProgramOptions& options,
-                      std::stop_token stop) {
-  const Solution again = solve(given.problem, options.search, stop);
+                      const LimitsLeft& left) {
+  const Solution again = solve(given.problem, left.timed(options.search), left.stop());
   if (!again.schedule) return;
-  given.made = solve_program(given.problem, again, options.search, stop, options.derive);
+  given.made =
+      solve_program(given.problem, again, left.timed(options.search), left.stop(), options.derive);
   Solution& last = given.made.solution;
   const bool same = last.schedule->initiation_interval == first.schedule->initiation_interval &&
                     last.schedule->length == first.schedule->length;
@@ -149,16 +151,17 @@ const program::Refusal* refusal_of(const ProgramSolution& made) {
 
 /// The program of a layout whose best schedule is `found`; remarks and `no_meaning` go to `result`.
 Given program_on(const ProgramSource& source, const LayoutsSolution& all, std::size_t layout,
-                 const Solution& found, const ProgramOptions& options, std::stop_token stop,
+                 const Solution& found, const ProgramOptions& options, const LimitsLeft& left,
                  ProgramResult& result) {
   Given given{all.layouts[layout].problem, "", {}, nullptr, nullptr};
   read_module(source, layout, given, result);
   Solution near = found;
   near.schedule = moved_together(given.problem, *found.schedule);
-  given.made = solve_program(given.problem, near, options.search, stop, options.derive);
+  given.made =
+      solve_program(given.problem, near, left.timed(options.search), left.stop(), options.derive);
   const program::Refusal* no = refusal_of(given.made);
   if (no != nullptr && no->rule == "schedule" && given.meaning)
-    solve_as_program(given, found, options, stop);
+    solve_as_program(given, found, options, left);
   return given;
 }
 
@@ -168,19 +171,19 @@ class OtherLayouts {
  public:
   /// `first` is of all.chosen; `result` has what was said of it.
   OtherLayouts(const ProgramSource& source, const LayoutsSolution& all,
-               const ProgramOptions& options, std::stop_token stop, Given first,
+               const ProgramOptions& options, const LimitsLeft& left, Given first,
                ProgramResult& result)
       : source_(source),
         all_(all),
         options_(options),
-        stop_(std::move(stop)),
+        left_(left),
         best_(std::move(first)),
         result_(result),
         chosen_(all.chosen) {}
 
   void run() {
     std::pair<Cycle, Cycle> bound = bound_of(best_.made, all_.solution());
-    for (std::size_t k = 0; k < all_.layouts.size() && !stop_.stop_requested(); ++k)
+    for (std::size_t k = 0; k < all_.layouts.size() && !left_.out_of_time(); ++k)
       if (k != all_.chosen && all_.outcomes[k].covered_by.empty()) bound = std::min(bound, ask(k));
     ProgramSolution& made = best_.made;
     made.none_placed = bound.first == kEndless && refusal_of(made) != nullptr;
@@ -210,7 +213,7 @@ class OtherLayouts {
 
   /// Is what the bounds are of the whole of what was asked?
   bool is_proved() const {
-    return all_.status == Status::optimal && !stop_.stop_requested() &&
+    return all_.status == Status::optimal && !left_.out_of_time() &&
            std::none_of(all_.layouts.begin(), all_.layouts.end(),
                         [](const Lowered& one) { return one.pool.has_value(); });
   }
@@ -223,12 +226,13 @@ class OtherLayouts {
   }
 
   std::pair<Cycle, Cycle> ask(std::size_t layout) {
-    const Solution found = solve(all_.layouts[layout].problem, options_.search, stop_);
+    const Solution found =
+        solve(all_.layouts[layout].problem, left_.timed(options_.search), left_.stop());
     if (found.status == Status::infeasible) return {kEndless, 0};
     const std::pair bound{found.ii_lower_bound, found.length_lower_bound};
     if (!found.schedule || bound >= value(best_.made)) return bound;
     ProgramResult told;
-    Given given = program_on(source_, all_, layout, found, options_, stop_, told);
+    Given given = program_on(source_, all_, layout, found, options_, left_, told);
     const std::pair of_layout = bound_of(given.made, found);
     if (value(given.made) < value(best_.made)) {
       best_ = std::move(given);
@@ -243,7 +247,7 @@ class OtherLayouts {
   const ProgramSource& source_;
   const LayoutsSolution& all_;
   const ProgramOptions& options_;
-  std::stop_token stop_;
+  const LimitsLeft& left_;
   Given best_;
   ProgramResult& result_;
   std::size_t chosen_;
@@ -277,7 +281,8 @@ struct Best {
   Pairs apart;       ///< ops that would have to be on one slot for it to be executed
 };
 
-Best best_of_all(const ProgramSource& source, const ProgramOptions& options, std::stop_token stop) {
+Best best_of_all(const ProgramSource& source, const ProgramOptions& options,
+                 const LimitsLeft& left) {
   std::vector<Lowered> layouts = source.layouts;
   for (Lowered& one : layouts) {
     put_together(one.problem, options);
@@ -286,7 +291,7 @@ Best best_of_all(const ProgramSource& source, const ProgramOptions& options, std
         memory.capacity -= options.kept_back;
   }
   const LayoutsSolution all =
-      solve_layouts(std::move(layouts), options.search, stop, options.progress);
+      solve_layouts(std::move(layouts), left.timed(options.search), left.stop(), options.progress);
   Best best;
   ProgramResult& result = best.result;
   result.status = all.status;
@@ -295,9 +300,9 @@ Best best_of_all(const ProgramSource& source, const ProgramOptions& options, std
     return best;
   }
   std::size_t chosen = all.chosen;
-  Given given = program_on(source, all, chosen, all.solution(), options, stop, result);
+  Given given = program_on(source, all, chosen, all.solution(), options, left, result);
   if (all.status == Status::optimal && asks_others(given.made)) {
-    OtherLayouts others(source, all, options, stop, std::move(given), result);
+    OtherLayouts others(source, all, options, left, std::move(given), result);
     others.run();
     chosen = others.chosen();
     given = std::move(others).best();
@@ -324,11 +329,11 @@ constexpr int kMostTogether = 4;  // times that more ops are put on one slot
 /// Where a result is handed on that is larger than its storage, with the two ops on one slot
 /// (take_bounds()). Else, and where that gives nothing to execute, as it was.
 Best with_results_together(const ProgramSource& source, ProgramOptions options, Best first,
-                           const std::stop_token& stop) {
+                           const LimitsLeft& left) {
   Pairs apart = first.apart;
-  for (int k = 0; k < kMostTogether && !apart.empty() && !stop.stop_requested(); ++k) {
+  for (int k = 0; k < kMostTogether && !apart.empty() && !left.out_of_time(); ++k) {
     options.together.insert(options.together.end(), apart.begin(), apart.end());
-    Best next = best_of_all(source, options, stop);
+    Best next = best_of_all(source, options, left);
     if (!next.result.made) break;
     apart = next.apart;
     if (!next.result.no_meaning.empty()) continue;
@@ -352,16 +357,19 @@ void take_bounds(MadeProgram& now, const MadeProgram& first) {
 ProgramResult best_program(const ProgramSource& source, const ProgramOptions& options,
                            std::stop_token stop) {
   check_source(source);
-  Best first = with_results_together(source, options, best_of_all(source, options, stop), stop);
+  const LimitsLeft left(options.search, std::move(stop));
+  Best first = with_results_together(source, options, best_of_all(source, options, left), left);
+  if (first.result.missing == Missing::program && left.out_of_time())
+    first.result.why += kNotAllTried;
   if (first.stages == 0 || stages_of(options.search).kind == StageChoice::paper)
     return std::move(first.result);
   // Fewer stages, by halves.
   for (Cycle most = kFewerStages; most > 0; most /= 2) {
     if (most >= first.stages) continue;
-    if (stop.stop_requested()) break;
+    if (left.out_of_time()) break;
     ProgramOptions fewer = options;
     fewer.search.search_stages = StageChoice{StageChoice::limited, most};
-    Best next = with_results_together(source, fewer, best_of_all(source, fewer, stop), stop);
+    Best next = with_results_together(source, fewer, best_of_all(source, fewer, left), left);
     if (!next.result.made) continue;
     next.result.remarks.push_back("the best schedule has " + std::to_string(first.stages) +
                                   " stages, too many for a program that is judged at every trip "

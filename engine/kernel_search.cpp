@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/kernel_program.hpp"
+#include "engine/limits_left.hpp"
 #include "engine/output/style.hpp"
 #include "engine/statement_order.hpp"
 #include "graph/index.hpp"
@@ -116,12 +117,12 @@ class KernelSearch {
         kernel_(kernel),
         for_trips_(kernel.for_trips),
         options_(options),
-        stop_(std::move(stop)) {
+        left_(options.search, std::move(stop)) {
     kernel_.for_trips = -1;  // (whose schedule is that of all its texts)
   }
 
   WrittenKernel run() {
-    result_.result = best_program(source_, options_, stop_);
+    result_.result = best_program(source_, options_, left_.stop());
     if (!result_.result.made) return {std::move(result_), leeway_};
     first_ = *result_.result.made;
     emitted_ = text_of(first_, kernel_);
@@ -136,6 +137,7 @@ class KernelSearch {
       result_.result.missing = Missing::text;
       result_.result.rule = printable(no->rule);
       result_.result.why = result_.result.rule + ": " + printable(no->text);
+      if (left_.out_of_time()) result_.result.why += kNotAllTried;
       if (const std::string& unknown = result_.result.no_meaning; !unknown.empty()) {
         result_.result.why += "; " + unknown;
         std::erase(result_.result.remarks, unknown);  // (Said once.)
@@ -242,7 +244,7 @@ class KernelSearch {
 
   /// The schedule as it is, its statements in an order that needs fewer registers.
   void put_in_order() {
-    if (is_refused(emitted_) || cost().second == 0) return;
+    if (is_refused(emitted_) || cost().second == 0 || left_.out_of_time()) return;
     if (!ordered_.insert(std::get<emit::GluonKernel>(emitted_).text).second) return;
     const emit::EmitOptions how =
         emit_options(&result_.result.made->module_meaning->kernel, kernel_, leeway_);
@@ -351,10 +353,12 @@ class KernelSearch {
   /// uses them where the text asks for that.
   void try_way(ProgramOptions way, const Pairs& products = {}) {
     way.together.insert(way.together.end(), products.begin(), products.end());
+    if (left_.out_of_time()) return;
     const ProgramOptions asked = way;
     std::int64_t& limit = way.search.conflict_limit;
     limit = limit > 0 ? std::max<std::int64_t>(1, limit / kShareOfWay) : kMostOfWay;
-    ProgramResult again = best_program(source_, way, stop_);
+    way.search = left_.timed(std::move(way.search));
+    ProgramResult again = best_program(source_, way, left_.stop());
     if (!again.made || (first_.module_meaning && !again.made->module_meaning)) return;
     MadeProgram& now = *again.made;
     take_bounds(now, first_);
@@ -376,7 +380,7 @@ class KernelSearch {
   KernelOptions kernel_;
   const int for_trips_;
   const ProgramOptions& options_;
-  std::stop_token stop_;
+  LimitsLeft left_;
   Leeway leeway_;
   std::set<std::string> ordered_;  ///< texts that put_in_order() has had: ways may give one again
   MadeProgram first_;

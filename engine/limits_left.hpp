@@ -22,16 +22,21 @@ class LimitsLeft {
   /// Conflicts of a part that is done. (Seconds pass by themselves.)
   void took(std::int64_t conflicts) { spent_ += conflicts; }
 
-  bool spent() const {
-    return stop_.stop_requested() || (seconds_ > 0 && elapsed() >= seconds_) ||
-           (conflicts_ > 0 && spent_ >= conflicts_);
-  }
+  bool spent() const { return out_of_time() || (conflicts_ > 0 && spent_ >= conflicts_); }
   /// Options for the next part. Where nothing is left, a limit so small that the part ends at once
   /// and says which: 0 would be none.
   Options of(Options part) const {
-    if (seconds_ > 0) part.time_limit = std::max(1e-6, seconds_ - elapsed());
+    part = timed(std::move(part));
     if (conflicts_ > 0) part.conflict_limit = std::max<std::int64_t>(1, conflicts_ - spent_);
     return part;
+  }
+  /// Options for a part that has conflicts of its own, and the time of the whole.
+  Options timed(Options part) const {
+    if (seconds_ > 0) part.time_limit = std::max(1e-6, seconds_ - elapsed());
+    return part;
+  }
+  bool out_of_time() const {
+    return stop_.stop_requested() || (seconds_ > 0 && elapsed() >= seconds_);
   }
   double elapsed() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "engine/limits_left.hpp"
 #include "engine/placement_conflict.hpp"
 #include "engine/placement_needs.hpp"
 #include "engine/search.hpp"
@@ -58,7 +59,7 @@ class PlacedSearcher {
         found_(found),
         needs_(problem, draft),
         options_(options),
-        stop_(std::move(stop)),
+        left_(options, std::move(stop)),
         how_(how),
         most_ways_(limits.ways),
         incumbent_(limits.incumbent) {
@@ -142,11 +143,11 @@ class PlacedSearcher {
   /// closed.
   bool ask(Way way, const KnownBounds& known) {
     if (!seen_.insert(way.granted).second) return true;
-    if (stop_.stop_requested()) return false;
+    if (left_.out_of_time()) return false;
     if (!way.solution.schedule) {  // else nothing was asked of it that was not before
       if (result_.placement.ways >= most_ways_) return false;
       ++result_.placement.ways;
-      way.solution = solve_above(known, way.problem, options_, stop_);
+      way.solution = solve_above(known, way.problem, left_.timed(options_), left_.stop());
       if (way.solution.status == Status::infeasible) return true;
     }
     open_.push({way.bound(), ways_.size()});
@@ -341,7 +342,7 @@ class PlacedSearcher {
   const Solution& found_;
   PlacementNeeds needs_;
   Options options_;
-  std::stop_token stop_;
+  LimitsLeft left_;
   const program::DeriveOptions& how_;
   int most_ways_;
   std::optional<std::pair<Cycle, Cycle>> incumbent_;

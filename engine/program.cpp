@@ -1,5 +1,6 @@
 #include "engine/program.hpp"
 
+#include "engine/limits_left.hpp"
 #include "engine/placed.hpp"
 #include "engine/search.hpp"
 
@@ -43,9 +44,9 @@ bool searchable(const Solution& found, const Options& options) {
 
 class Room {
  public:
-  Room(const Problem& problem, const Solution& found, const Options& options, std::stop_token stop,
-       const program::DeriveOptions& how)
-      : problem_(problem), found_(found), options_(options), stop_(std::move(stop)), how_(how) {
+  Room(const Problem& problem, const Solution& found, const Options& options,
+       const LimitsLeft& left, const program::DeriveOptions& how)
+      : problem_(problem), found_(found), options_(options), left_(left), how_(how) {
     // (With a goal before L, or of few iterations, bounds on L are of some schedules alone.)
     if (searchable(found, options)) known_ = {found.ii_lower_bound, found.length_lower_bound};
   }
@@ -81,7 +82,7 @@ class Room {
   std::optional<ProgramSolution> slower(const std::optional<ProgramSolution>& best) const {
     const Cycle first = found_.schedule->initiation_interval;
     if (options_.ii) return best;
-    for (int k = 1; k <= kSlower && !stop_.stop_requested(); ++k) {
+    for (int k = 1; k <= kSlower && !left_.out_of_time(); ++k) {
       const Cycle ii = first + (first * k + kSlower - 1) / kSlower;
       if (best && ii >= interval(*best)) break;
       for (const bool handovers : {true, false}) {
@@ -90,7 +91,7 @@ class Room {
         Options options = options_;
         options.ii = ii;
         options.handover = options.handover && handovers;
-        const Solution again = solve(held, options, stop_);
+        const Solution again = solve(held, left_.timed(options), left_.stop());
         if (!again.schedule) continue;
         auto made = program::derive(problem_, *again.schedule, how_);
         if (std::holds_alternative<program::Program>(made))
@@ -113,13 +114,13 @@ class Room {
                          : std::max<Amount>(capacity / kShare, 1);
       }
       keep_less = true;
-      if (keep >= capacity || stop_.stop_requested()) break;
+      if (keep >= capacity || left_.out_of_time()) break;
       Problem smaller = problem_;
       for (std::size_t m = 0; m < kept.size(); ++m) smaller.memories[m].capacity -= kept[m];
       if (way.held) hold_operands(smaller);
       Options options = options_;
       options.handover = options.handover && way.handovers;
-      const Solution again = solve_above(known_, smaller, options, stop_);
+      const Solution again = solve_above(known_, smaller, left_.timed(options), left_.stop());
       if (!again.schedule) break;
       auto made = program::derive(problem_, *again.schedule, how_);
       if (const auto* no = std::get_if<program::Refusal>(&made)) {
@@ -149,7 +150,7 @@ class Room {
   const Problem& problem_;
   const Solution& found_;
   const Options& options_;
-  std::stop_token stop_;
+  const LimitsLeft& left_;
   const program::DeriveOptions& how_;
   KnownBounds known_;
 };
@@ -205,10 +206,12 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
   const program::Refusal why = *refusal;
   // Guesses that often have what is wanted, then the search.
   const bool can_search = searchable(found, options);
-  const Room room(problem, found, options, stop, how);
+  const LimitsLeft left(options, std::move(stop));
+  const Room room(problem, found, options, left, how);
   for (const int ways : {1, kFewWays}) {
     if (can_search) {
-      PlacedSearch few = search_placed(problem, found, options, stop, how, {ways, {}});
+      PlacedSearch few =
+          search_placed(problem, found, left.timed(options), left.stop(), how, {ways, {}});
       if (few.placement.reached) return of_placed(found, std::move(few));
     }
     if (ways > 1) break;
@@ -222,7 +225,8 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
     const Schedule& best = *result.solution.schedule;
     limits.incumbent = {best.initiation_interval, best.length};
   }
-  PlacedSearch placed = search_placed(problem, found, options, std::move(stop), how, limits);
+  PlacedSearch placed =
+      search_placed(problem, found, left.timed(options), left.stop(), how, limits);
   if (placed.solution) return of_placed(found, std::move(placed));
   if (other) {
     result.placed = bounds_of(result, found, placed.placement);

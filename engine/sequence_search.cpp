@@ -6,6 +6,7 @@
 
 #include "engine/kernel_program.hpp"
 #include "engine/kernel_search.hpp"
+#include "engine/limits_left.hpp"
 #include "engine/output/style.hpp"
 #include "graph/emit/ttgir.hpp"
 #include "graph/ttgir/meaning.hpp"
@@ -18,7 +19,10 @@ class SequenceSearch {
  public:
   SequenceSearch(const ProgramSource& source, const KernelOptions& kernel,
                  const ProgramOptions& options, std::stop_token stop)
-      : source_(source), kernel_(kernel), options_(options), stop_(std::move(stop)) {}
+      : source_(source),
+        kernel_(kernel),
+        options_(options),
+        left_(options.search, std::move(stop)) {}
 
   EmittedKernel run() {
     if (!ttgir() && kernel_.to != "gluon")
@@ -32,7 +36,7 @@ class SequenceSearch {
     Cycle least = 0;  ///< I of all its loops; 0 = there is none
     for (const Lowered& lowered : source_.sequence.front().layouts) {
       const auto source = on_layout(lowered.layout);
-      if (!source || stop_.stop_requested()) continue;
+      if (!source || left_.out_of_time()) continue;
       EmittedKernel one = written(*source, all.loops);
       if (one.result.missing != Missing::nothing) continue;
       Cycle intervals = 0;
@@ -84,7 +88,10 @@ class SequenceSearch {
     std::vector<std::string> remarks;
     Leeway leeway;
     for (std::size_t k = 0; k < source.sequence.size(); ++k) {
-      auto [one, given] = written_kernel(source.sequence[k], kernel_, options_, stop_);
+      ProgramOptions options = options_;
+      options.search = left_.timed(std::move(options.search));
+      options.search.time_limit /= static_cast<double>(source.sequence.size() - k);
+      auto [one, given] = written_kernel(source.sequence[k], kernel_, options, left_.stop());
       leeway.old |= given.old;
       leeway.handed |= given.handed;
       const std::string name =
@@ -133,7 +140,7 @@ class SequenceSearch {
   const ProgramSource& source_;
   const KernelOptions& kernel_;
   const ProgramOptions& options_;
-  std::stop_token stop_;
+  LimitsLeft left_;
   bool short_ = false;  ///< was the last text refused for a limit of slots?
 };
 
