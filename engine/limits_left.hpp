@@ -21,6 +21,8 @@ class LimitsLeft {
 
   /// Conflicts of a part that is done. (Seconds pass by themselves.)
   void took(std::int64_t conflicts) { spent_ += conflicts; }
+  /// The next parts have the conflicts of the whole again, but not its time.
+  void renew() { spent_ = 0; }
 
   bool spent() const { return out_of_time() || (conflicts_ > 0 && spent_ >= conflicts_); }
   /// Options for the next part. Where nothing is left, a limit so small that the part ends at once

@@ -143,11 +143,13 @@ class PlacedSearcher {
   /// closed.
   bool ask(Way way, const KnownBounds& known) {
     if (!seen_.insert(way.granted).second) return true;
-    if (left_.out_of_time()) return false;
+    if (left_.spent()) return false;
     if (!way.solution.schedule) {  // else nothing was asked of it that was not before
       if (result_.placement.ways >= most_ways_) return false;
       ++result_.placement.ways;
-      way.solution = solve_above(known, way.problem, left_.timed(options_), left_.stop());
+      way.solution = solve_above(known, way.problem, left_.of(options_), left_.stop());
+      left_.took(way.solution.conflicts);
+      result_.conflicts += way.solution.conflicts;
       if (way.solution.status == Status::infeasible) return true;
     }
     open_.push({way.bound(), ways_.size()});

@@ -13,6 +13,7 @@
 // its schedule has a placement, it is the best.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -39,6 +40,7 @@ struct PlacedSearch {
   std::optional<Solution> solution;
   std::optional<program::Program> program;
   Placement placement;
+  std::int64_t conflicts = 0;  ///< of all searches
 };
 
 struct PlacedLimits {

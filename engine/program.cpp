@@ -5,7 +5,9 @@
 #include "engine/search.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "graph/index.hpp"
@@ -44,15 +46,15 @@ bool searchable(const Solution& found, const Options& options) {
 
 class Room {
  public:
-  Room(const Problem& problem, const Solution& found, const Options& options,
-       const LimitsLeft& left, const program::DeriveOptions& how)
+  Room(const Problem& problem, const Solution& found, const Options& options, LimitsLeft& left,
+       const program::DeriveOptions& how)
       : problem_(problem), found_(found), options_(options), left_(left), how_(how) {
     // (With a goal before L, or of few iterations, bounds on L are of some schedules alone.)
     if (searchable(found, options)) known_ = {found.ii_lower_bound, found.length_lower_bound};
   }
 
   /// One as good as the best, by a few guesses.
-  std::optional<ProgramSolution> soon(const program::Refusal& refusal) const {
+  std::optional<ProgramSolution> soon(const program::Refusal& refusal) {
     for (const auto& [way, steps] :
          {std::pair(Guess{false, false}, 1), std::pair(Guess{}, kSoonSteps),
           std::pair(Guess{true, true}, kSoonSteps)})
@@ -62,7 +64,7 @@ class Room {
   }
 
   /// The best of all ways, or nothing; one with the I of `found_` at once.
-  std::optional<ProgramSolution> run(const program::Refusal& refusal) const {
+  std::optional<ProgramSolution> run(const program::Refusal& refusal) {
     std::optional<ProgramSolution> best;
     for (const Guess way : {Guess{}, Guess{true, true}, Guess{false, false}, Guess{true, false}}) {
       auto one = try_way(way, refusal, kKeptSteps);
@@ -70,6 +72,7 @@ class Room {
       if (!best || interval(*one) < interval(*best)) best = std::move(one);
       if (interval(*best) == found_.schedule->initiation_interval) return best;
     }
+    left_.renew();
     return slower(best);
   }
 
@@ -79,10 +82,10 @@ class Room {
   }
 
   /// Copies that an op needs for a little of a period are gone at an I a little larger.
-  std::optional<ProgramSolution> slower(const std::optional<ProgramSolution>& best) const {
+  std::optional<ProgramSolution> slower(const std::optional<ProgramSolution>& best) {
     const Cycle first = found_.schedule->initiation_interval;
     if (options_.ii) return best;
-    for (int k = 1; k <= kSlower && !left_.out_of_time(); ++k) {
+    for (int k = 1; k <= kSlower && !left_.spent(); ++k) {
       const Cycle ii = first + (first * k + kSlower - 1) / kSlower;
       if (best && ii >= interval(*best)) break;
       for (const bool handovers : {true, false}) {
@@ -91,7 +94,8 @@ class Room {
         Options options = options_;
         options.ii = ii;
         options.handover = options.handover && handovers;
-        const Solution again = solve(held, left_.timed(options), left_.stop());
+        const Solution again = solve(held, left_.of(options), left_.stop());
+        left_.took(again.conflicts);
         if (!again.schedule) continue;
         auto made = program::derive(problem_, *again.schedule, how_);
         if (std::holds_alternative<program::Program>(made))
@@ -101,7 +105,30 @@ class Room {
     return best;
   }
 
-  std::optional<ProgramSolution> try_way(const Guess& way, program::Refusal last, int steps) const {
+  /// A schedule, with less of each memory, and its program.
+  struct Attempt {
+    Solution schedule;
+    std::variant<program::Program, program::Refusal> program;
+  };
+
+  /// (run() begins as soon() did.)
+  const Attempt& attempt(const Guess& way, const std::vector<Amount>& kept) {
+    const auto [place, first] = attempts_.try_emplace({way.held, way.handovers, kept});
+    Attempt& tried = place->second;
+    if (!first || left_.spent()) return tried;
+    Problem smaller = problem_;
+    for (std::size_t m = 0; m < kept.size(); ++m) smaller.memories[m].capacity -= kept[m];
+    if (way.held) hold_operands(smaller);
+    Options options = options_;
+    options.handover = options.handover && way.handovers;
+    tried.schedule = solve_above(known_, smaller, left_.of(options), left_.stop());
+    left_.took(tried.schedule.conflicts);
+    if (tried.schedule.schedule)
+      tried.program = program::derive(problem_, *tried.schedule.schedule, how_);
+    return tried;
+  }
+
+  std::optional<ProgramSolution> try_way(const Guess& way, program::Refusal last, int steps) {
     std::vector<Amount> kept(problem_.memories.size(), 0);
     // Other ways first need no less memory.
     bool keep_less = !way.held && way.handovers;
@@ -114,20 +141,14 @@ class Room {
                          : std::max<Amount>(capacity / kShare, 1);
       }
       keep_less = true;
-      if (keep >= capacity || left_.out_of_time()) break;
-      Problem smaller = problem_;
-      for (std::size_t m = 0; m < kept.size(); ++m) smaller.memories[m].capacity -= kept[m];
-      if (way.held) hold_operands(smaller);
-      Options options = options_;
-      options.handover = options.handover && way.handovers;
-      const Solution again = solve_above(known_, smaller, left_.timed(options), left_.stop());
-      if (!again.schedule) break;
-      auto made = program::derive(problem_, *again.schedule, how_);
-      if (const auto* no = std::get_if<program::Refusal>(&made)) {
+      if (keep >= capacity) break;
+      const Attempt& tried = attempt(way, kept);
+      if (!tried.schedule.schedule) break;
+      if (const auto* no = std::get_if<program::Refusal>(&tried.program)) {
         last = *no;
         continue;
       }
-      return result(again, std::move(made), keep, problem_.memories[at(last.memory)].name);
+      return result(tried.schedule, tried.program, keep, problem_.memories[at(last.memory)].name);
     }
     return std::nullopt;
   }
@@ -150,7 +171,8 @@ class Room {
   const Problem& problem_;
   const Solution& found_;
   const Options& options_;
-  const LimitsLeft& left_;
+  LimitsLeft& left_;  // (of all searches together)
+  std::map<std::tuple<bool, bool, std::vector<Amount>>, Attempt> attempts_;
   const program::DeriveOptions& how_;
   KnownBounds known_;
 };
@@ -204,29 +226,31 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
   const auto* refusal = std::get_if<program::Refusal>(&first.program);
   if (refusal == nullptr || refusal->rule != "placement") return first;
   const program::Refusal why = *refusal;
-  // Guesses that often have what is wanted, then the search.
+  // Guesses that often have what is wanted, then the search; each kind has all conflicts.
   const bool can_search = searchable(found, options);
-  const LimitsLeft left(options, std::move(stop));
-  const Room room(problem, found, options, left, how);
+  LimitsLeft left(options, std::move(stop));
+  Room room(problem, found, options, left, how);
   for (const int ways : {1, kFewWays}) {
     if (can_search) {
       PlacedSearch few =
-          search_placed(problem, found, left.timed(options), left.stop(), how, {ways, {}});
+          search_placed(problem, found, left.of(options), left.stop(), how, {ways, {}});
+      left.took(few.conflicts);
       if (few.placement.reached) return of_placed(found, std::move(few));
     }
     if (ways > 1) break;
     if (auto soon = room.soon(why)) return std::move(*soon);
   }
+  left.renew();
   std::optional<ProgramSolution> other = room.run(why);
   ProgramSolution result = other ? std::move(*other) : first;
   if (!can_search || (other && result.solution.status == Status::optimal)) return result;
+  left.renew();
   PlacedLimits limits{kMostWays, {}};
   if (other) {
     const Schedule& best = *result.solution.schedule;
     limits.incumbent = {best.initiation_interval, best.length};
   }
-  PlacedSearch placed =
-      search_placed(problem, found, left.timed(options), left.stop(), how, limits);
+  PlacedSearch placed = search_placed(problem, found, left.of(options), left.stop(), how, limits);
   if (placed.solution) return of_placed(found, std::move(placed));
   if (other) {
     result.placed = bounds_of(result, found, placed.placement);
