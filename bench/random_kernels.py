@@ -77,9 +77,10 @@ def compiled(path):
             pointers.compiled_one(path + ".py", path, trips)
         with tempfile.TemporaryDirectory() as folder:
             registers, spills, serialised = compiler.ptxas_says(made, folder)
+            in_loops = compiler.spilled_in_loops(folder)
     except Exception as error:  # whatever Triton raises of a text
         return (str(error).strip().splitlines() or [type(error).__name__])[-1][:200] + " WRONG", False
-    return f"{registers} registers" + (f", {spills} bytes of spills" if spills else "") + (", serialised products" if serialised else ""), True
+    return f"{registers} registers" + (f", {spills} bytes of spills, {in_loops} in loops" if spills else "") + (", serialised products" if serialised else ""), True
 
 
 def main():

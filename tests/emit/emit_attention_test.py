@@ -14,7 +14,8 @@ CASES = [f"attention-{name}-{machine}" for name in ("differential", "cosine", "l
 # Scores, weights and results of 128 rows are 192 registers of a warpgroup; with vectors and one tile that is moved ptxas ends each product alone.
 pointers.SERIALISED.add("attention-differential-hopper")
 # (Of attention-cosine-blackwell in prologues of few iterations.)
-pointers.SPILLS.update({"attention-differential-blackwell": 8, "attention-cosine-blackwell": 312, "attention-latent-blackwell": 36})
+pointers.SPILLS.update({"attention-cosine-blackwell": 312, "attention-latent-blackwell": 192})
+pointers.IN_LOOPS["attention-differential-blackwell"] = 16
 # Places of rows are loaded one by one.
 pointers.NARROW.update({"attention-latent-hopper": 4, "attention-latent-blackwell": 4})
 # Where pages lie, and which columns there are, is loaded and computed again by who needs it: nobody reads these buffers (six waits on Blackwell); the

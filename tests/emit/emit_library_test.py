@@ -22,7 +22,6 @@ CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-
                                                  "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
-pointers.SPILLS["scores-biased-blackwell"] = 16  # (96 registers a thread, of 640)
 pointers.NARROW.update({f"scores-biased-{machine}": 4 for machine in BOTH})  # (vectors of 32 and of 64)
 pointers.NARROW["integers"] = 4  # (its arguments say nothing of where they begin)
 # (Vectors of 32 and of 64.)

@@ -21,7 +21,8 @@ pointers.NARROW.update({f"{name}-{machine}": least for name, least in (("nearest
 # Of alibi-forward on Blackwell each slot has 8 registers beside its tiles, since no launch has more (KernelSearch::try_for_limits).
 # Of masked attention on Hopper the schedule that is found may depend on the time (60 s, see emitted()): 100 bytes at the default limit and on a busy
 # machine (492 before statements changed places, engine/statement_order.hpp), or 32.
-pointers.SPILLS.update({"masked-attention-hopper": 100, "masked-attention-blackwell": 80, "alibi-forward-blackwell": 8})
+pointers.SPILLS["masked-attention-hopper"] = 200
+pointers.IN_LOOPS.update({"masked-attention-hopper": 32, "masked-attention-blackwell": 32})
 # What the loading slot tells of z's store it tells behind y's store of the iteration before.
 # In the loop masked attention's waits for new_54 two iterations ahead say that P and its factor are there; behind it none of those is left.
 IMPLIED = {"clamped-hopper": 1, "allowed-hopper": 1, "allowed-blackwell": 2, "bounded-hopper": 1, "bounded-blackwell": 2, "masked-attention-hopper": 2}
