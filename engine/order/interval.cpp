@@ -16,6 +16,7 @@
 #include "engine/order/luby.hpp"
 #include "engine/order/neighbourhoods.hpp"
 #include "engine/order/order.hpp"
+#include "engine/order/short_schedules.hpp"
 #include "graph/bounds/length_bound.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/stage_bound.hpp"
@@ -41,9 +42,8 @@ constexpr int kLists = 3;
 constexpr std::int64_t kShortening = 32;
 // Coarse copies come late, since they seldom help.
 constexpr int kFirstCoarse = 6, kCoarseEvery = 4;
-// Of a long search: what is found at the bound is shortened as long as that takes fewer conflicts.
-// Below the best short is longer than its I, or than the shortest, by one in so many.
-constexpr std::int64_t kTighterConflicts = 2'000;
+// Of a long search: short below the best is longer than its I, or than the shortest, by one in so
+// many, and within so many periods of any I that is asked.
 constexpr Cycle kShortBelow = 16, kShortPeriods = 8;
 constexpr std::int64_t kRefuteConflicts = 200'000;
 
@@ -212,22 +212,22 @@ class IntervalLadder {
   bool tight_is_due() const { return bound_open_ && !tight_asked_ && is_long(); }
   bool short_is_due() const {
     return interval_.best && !short_asked_ && is_long() &&
-           short_below() <= kShortPeriods * interval_.low;
+           short_deadline() <= kShortPeriods * interval_.low;
   }
   Attempt among_shortest() {
     tight_asked_ = true;
     Attempt plan = attempt(Attempt::at_bound, interval_.low, 0, kTightConflicts);
     plan.deadline = asked_length_ + std::min(slack_, shortest_ / kTight);
-    plan.shortens = true;
+    plan.is_tight = true;
     return plan;
   }
   Attempt among_short() {
     short_asked_ = true;
     Attempt plan = at_best(Attempt::short_below, 0, kTightConflicts);
-    plan.deadline = short_below();
+    plan.deadline = short_deadline();
     return plan;
   }
-  Cycle short_below() const {
+  Cycle short_deadline() const {
     const Cycle least = std::max(interval_.best->initiation_interval, shortest_);
     return least + least / kShortBelow;
   }
@@ -332,38 +332,6 @@ class IntervalLadder {
   bool settled_ = false;
 };
 
-// Shorter than the one that was found, and so on as long as each is found soon.
-void look_shorter(const Search& search, IncrementalSolver& solver, std::vector<Schedule>& found) {
-  for (;;) {
-    found.back() = shortened(search, found.back());
-    const Cycle ii = found.back().initiation_interval;
-    Answer shorter = solver.look(ii, found.back().length - 1, kTighterConflicts);
-    if (!shorter.schedule) return;
-    found.push_back(*std::move(shorter.schedule));
-  }
-}
-
-// Of I from the attempt's down to its lowest, as long as each is found soon. unsat = there are no
-// more that are so short.
-void look_below(const Search& search, const Attempt& attempt, Outcome& outcome) {
-  OrderRequest request = request_within(search, attempt.ii, *attempt.deadline);
-  request.ii_low = interval_request(search, attempt.low, attempt.ii).ii_low;
-  request.stages =
-      std::max(request.stages, stages_within(search, request.ii_low, *attempt.deadline));
-  const Cycle low = request.ii_low;
-  IncrementalSolver solver(search, attempt.asked(std::move(request)));
-  solver.only_look();
-  for (Cycle ii = attempt.ii; ii >= low;) {
-    Answer answer = solver.look(ii, *attempt.deadline, attempt.limit);
-    outcome.verdict = answer.verdict;
-    if (!answer.schedule) return;
-    ii = answer.schedule->initiation_interval;
-    auto tight = tighten_within(search, search.problem, *answer.schedule, low, ii);
-    outcome.found.push_back(tight ? *std::move(tight) : *std::move(answer.schedule));
-    ii = outcome.found.back().initiation_interval - 1;
-  }
-}
-
 // By a lane's search, on any thread.
 Outcome start(const Attempt& attempt, Search& lane) {
   Outcome outcome;
@@ -386,7 +354,10 @@ Outcome start(const Attempt& attempt, Search& lane) {
       if (answer.schedule) answer.verdict = Verdict::sat;
       outcome.take(std::move(answer));
     } else if (attempt.kind == Attempt::short_below) {
-      look_below(lane, attempt, outcome);
+      const Cycle low = interval_request(lane, attempt.low, attempt.ii).ii_low;
+      const OrderRequest request =
+          attempt.asked(short_request(lane, low, attempt.ii, *attempt.deadline));
+      outcome.verdict = look_below(lane, request, *attempt.deadline, attempt.limit, outcome.found);
     } else if (attempt.kind == Attempt::at_bound) {
       OrderRequest request = attempt.deadline ? request_within(lane, attempt.ii, *attempt.deadline)
                                               : few_stages_request(lane, attempt.ii);
@@ -394,7 +365,7 @@ Outcome start(const Attempt& attempt, Search& lane) {
       solver.only_look();
       const std::int64_t before = lane.budget.conflicts();
       outcome.take(solver.look(attempt.ii, attempt.deadline.value_or(0), attempt.limit));
-      if (attempt.shortens && !outcome.found.empty()) look_shorter(lane, solver, outcome.found);
+      if (attempt.is_tight && !outcome.found.empty()) look_shorter(lane, solver, outcome.found);
       outcome.conflicts = lane.budget.conflicts() - before;
       outcome.overflowed = solver.overflowed();
     } else {

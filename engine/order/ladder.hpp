@@ -48,7 +48,7 @@ struct Attempt {
   std::int64_t limit = 0;                ///< conflicts; 0 = none
   bool at_once = false;                  ///< OrderRequest::at_once
   bool is_long = false;                  ///< of a long search: OrderRequest::full_units
-  bool shortens = false;                 ///< at_bound: what is found is shortened
+  bool is_tight = false;                 ///< of kTight: what is found at the bound is shortened
   bool replaces = false;                 ///< below: its formula is at hand from now on
   time_indexed::CoarseProbe probe = {};  ///< coarse
   bool operator==(const Attempt&) const = default;

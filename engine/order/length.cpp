@@ -61,7 +61,9 @@ class LengthLadder {
     if (!std::exchange(begun_, true) && is_long()) {
       at_once_ = true;
       asked_ = std::min(result_.low + std::min(slack_, result_.low / kTight), high_);
-      return attempt(Attempt::below, asked_, number_++, kTightConflicts);
+      Attempt plan = attempt(Attempt::below, asked_, number_++, kTightConflicts);
+      plan.is_tight = true;
+      return plan;
     }
     if (!result_.best && asked_ < high_) {
       if (!std::exchange(again_, false)) raise();
@@ -96,7 +98,7 @@ class LengthLadder {
     search_.report.state().length_low = result_.low;
     if (result_.best) search_.report.state().length_high = result_.best->length;
     const bool kept = outcome.formula && keep(attempt, outcome, has_sums);
-    if (kept && attempt.limit == kTightConflicts) most_attempts_ = kFewAttempts;
+    if (kept && attempt.is_tight) most_attempts_ = kFewAttempts;
     return kept;
   }
 
