@@ -10,6 +10,7 @@ namespace twill::order {
 namespace {
 
 constexpr std::int64_t kShorterConflicts = 2'000;
+constexpr std::int64_t kHintedShare = 4;  // of the limit
 
 }  // namespace
 
@@ -20,12 +21,13 @@ OrderRequest short_request(const Search& search, Cycle low, Cycle high, Cycle de
   return request;
 }
 
+// With the same orders L rises with I, so that what is learned need not hold at a smaller I: a
+// refutation there is a hint, and is asked again.
 Verdict look_below(const Search& search, const OrderRequest& request, Cycle deadline,
                    std::int64_t limit, std::vector<Schedule>& found) {
   const Cycle low = request.ii_low;
-  for (Cycle ii = request.ii_high; ii >= low;) {
-    // With the same orders L rises with I, so that what is learned need not hold at a smaller I: a
-    // refutation there is asked again.
+  bool hinted = false;
+  for (Cycle ii = request.ii_high; ii >= low; hinted = true) {
     OrderRequest anew = request;
     anew.ii_high = ii;
     if (anew.full_units.ii > 0) anew.full_units.ii = ii;
@@ -33,9 +35,11 @@ Verdict look_below(const Search& search, const OrderRequest& request, Cycle dead
     solver.only_look();
     const Cycle begin = ii;
     while (ii >= low) {
-      Answer answer = solver.look(ii, deadline, limit);
+      const bool again = hinted && ii == begin;
+      Answer answer =
+          solver.look(ii, deadline, again ? (limit + kHintedShare - 1) / kHintedShare : limit);
       if (answer.verdict == Verdict::unsat && ii < begin) break;
-      if (!answer.schedule) return answer.verdict;
+      if (!answer.schedule) return again ? Verdict::unsat : answer.verdict;
       ii = answer.schedule->initiation_interval;
       auto tight = tighten_within(search, search.problem, *answer.schedule, low, ii);
       found.push_back(tight ? *std::move(tight) : *std::move(answer.schedule));

@@ -18,9 +18,9 @@ OrderRequest short_request(const Search& search, Cycle low, Cycle high, Cycle de
 
 /// Appends to `found` schedules that are no longer than `deadline`, of the request's largest I and
 /// then of smaller ones, as long as each takes no more than `limit` conflicts (0 = any number). sat
-/// = none of a smaller I is asked for; unsat = none is so short one cycle below the last (at the
-/// largest I, where there is no last), which no solver has repeated. Throws Budget::Spent: what was
-/// found by then counts.
+/// = none of a smaller I is asked for; unsat = most likely none is so short one cycle below the
+/// last (at the largest I, where there is no last): without a limit surely, though no solver has
+/// repeated it. Throws Budget::Spent: what was found by then counts.
 Verdict look_below(const Search& search, const OrderRequest& request, Cycle deadline,
                    std::int64_t limit, std::vector<Schedule>& found);
 
