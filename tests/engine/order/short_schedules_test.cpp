@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "encoders/order/order.hpp"
+#include "engine/order/order.hpp"
 #include "engine/order/short_schedules.hpp"
 #include "graph/bounds/bounds.hpp"
 #include "graph/bounds/serial.hpp"
@@ -100,6 +101,40 @@ TEST_CASE("what was found is shortened to the shortest") {
   MESSAGE(loops, " loops, shorter in ", shorter);
   CHECK(loops > 40);
   CHECK(shorter > 5);
+}
+
+TEST_CASE("searches that are long when they begin: the I and the L of the other engine") {
+  int loops = 0, above = 0;
+  for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    CAPTURE(seed);
+    LoopKnobs knobs;
+    knobs.multi_segment = false;
+    const Problem problem = random_loop(seed, knobs);
+    if (!monotone_in_ii(problem)) continue;
+    const Cycle low = lower_bounds(problem).front().value;
+    SearchBench bench(problem, seed % 3), other(problem);
+    for (std::int64_t i = 0; i < order::kLong; ++i) bench.budget.count_conflict();
+    const Interval found = order::smallest_interval(bench.search, low);
+    const Interval expected = time_indexed_engine().smallest_interval(other.search, low);
+    REQUIRE(found.none == expected.none);
+    if (found.none) continue;
+    REQUIRE(found.best);
+    REQUIRE(expected.best);
+    const Cycle ii = found.best->initiation_interval;
+    CHECK_FALSE(verify(problem, *found.best));
+    CHECK(found.low == ii);
+    REQUIRE(ii == expected.best->initiation_interval);
+    const Cycle most = found.best->length;
+    const LengthResult length = order::shortest_within(bench.search, ii, 0, most, {});
+    REQUIRE(length.verdict == Verdict::sat);
+    CHECK_FALSE(verify(problem, *length.best));
+    CHECK(length.best->length == shortest(problem, ii, most));
+    ++loops;
+    above += ii > low;
+  }
+  MESSAGE(loops, " loops, above the bound ", above);
+  CHECK(loops > 60);
+  CHECK(above > 10);
 }
 
 }  // namespace short_schedules_test
