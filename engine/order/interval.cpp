@@ -16,6 +16,7 @@
 #include "engine/order/luby.hpp"
 #include "engine/order/neighbourhoods.hpp"
 #include "engine/order/order.hpp"
+#include "engine/order/short_schedules.hpp"
 #include "graph/bounds/length_bound.hpp"
 #include "graph/bounds/serial.hpp"
 #include "graph/bounds/stage_bound.hpp"
@@ -41,6 +42,10 @@ constexpr int kLists = 3;
 constexpr std::int64_t kShortening = 32;
 // Coarse copies come late, since they seldom help.
 constexpr int kFirstCoarse = 6, kCoarseEvery = 4;
+// Of a long search: short below the best is longer than its I, or than the shortest, by one in so
+// many, and within so many periods of any I that is asked.
+constexpr Cycle kShortBelow = 16, kShortPeriods = 8;
+constexpr std::int64_t kRefuteConflicts = 200'000;
 
 // The begin of the range of I that ends at `high` and is one formula. The formula has a clause for
 // every number of turns that a delay can take: as many as there are at one I, and kManyStages more.
@@ -83,7 +88,9 @@ OrderRequest few_stages_request(const Search& search, Cycle ii) {
 //   3. from above, each question just below the best,
 //   4. where that has become slow, attempts with new seeds: at the bound, just below the best, and
 //      by the other engine on coarse copies. After one below the best the formula at hand goes on,
-//      each time for twice as long.
+//      each time for twice as long. Where the search is long, the short schedules come first, once:
+//      those at the bound, and those below the best. Where none of these has a smaller I there is
+//      hardly any: a new formula just below the best, with the effort that a refutation takes.
 //   5. The formula at hand takes what it takes.
 // After every schedule the formula at hand goes on below it, for as long as that is quick. Where it
 // is stuck it looks near the best first (neighbourhoods.hpp).
@@ -109,6 +116,9 @@ class IntervalLadder {
 
   std::optional<Attempt> next() {
     if (settled_) return std::nullopt;
+    if (tight_is_due()) return among_shortest();
+    if (short_is_due()) return among_short();
+    if (std::exchange(refute_, false)) return refutation();
     if (go_on_) return at_best(Attempt::go_on, number_, *std::exchange(go_on_, std::nullopt));
     if (std::exchange(near_, false)) return at_best(Attempt::near, number_, kNearConflicts);
     const bool bound_first =
@@ -146,13 +156,17 @@ class IntervalLadder {
     const bool unknown = outcome.verdict == Verdict::unknown;
     const bool own_formula = !attempt.is_at_hand() || outcome.formula;
     at_once_ = at_once_ || outcome.overflowed || (own_formula && unknown);
-    const bool keep = outcome.formula && (!at_hand_ || outcome.verdict == Verdict::sat);
+    const bool keep =
+        outcome.formula && (!at_hand_ || attempt.replaces || outcome.verdict == Verdict::sat);
     if (keep) number_ = attempt.number;
     at_hand_ = at_hand_ || keep;
     if (attempt.kind == Attempt::list) {
       if (outcome.verdict == Verdict::sat) accept_listed(outcome.found.back());
       // Once, the best of all seeds: I comes first. (At the bound on I lengths are next anyway.)
       if (lists_left_ == 0 && interval_.best && !settled_) shorten_listed(search_, *interval_.best);
+    } else if (attempt.kind == Attempt::short_below) {
+      if (!outcome.found.empty()) accept(attempt, outcome.found.back());
+      refute_ = outcome.verdict == Verdict::unsat && !settled_;
     } else if (outcome.verdict == Verdict::sat)
       accept(attempt, outcome.found.back());
     else if (attempt.kind == Attempt::at_bound && !unknown)
@@ -189,6 +203,38 @@ class IntervalLadder {
     Attempt plan = attempt(Attempt::at_bound, interval_.low, number, limit);
     if (at_bound_++ % 3 != 2 && asked_length_ < 2 * shortest_)
       plan.deadline = asked_length_ + slack_ * (1 + short_attempts_++ % 2);
+    return plan;
+  }
+
+  bool is_long() const {
+    return search_.problem.ops.size() <= kManyOps && search_.budget.conflicts() >= kLong;
+  }
+  bool tight_is_due() const { return bound_open_ && !tight_asked_ && is_long(); }
+  bool short_is_due() const {
+    return interval_.best && !short_asked_ && is_long() &&
+           short_deadline() <= kShortPeriods * interval_.low;
+  }
+  Attempt among_shortest() {
+    tight_asked_ = true;
+    Attempt plan = attempt(Attempt::at_bound, interval_.low, 0, kTightConflicts);
+    plan.deadline = asked_length_ + std::min(slack_, shortest_ / kTight);
+    plan.is_tight = true;
+    return plan;
+  }
+  Attempt among_short() {
+    short_asked_ = true;
+    Attempt plan = at_best(Attempt::short_below, 0, kTightConflicts);
+    plan.deadline = short_deadline();
+    return plan;
+  }
+  Cycle short_deadline() const {
+    const Cycle least = std::max(interval_.best->initiation_interval, shortest_);
+    return least + least / kShortBelow;
+  }
+  Attempt refutation() const {
+    Attempt plan = at_best(Attempt::below, 0, kRefuteConflicts);
+    plan.low = plan.ii;  // what is refuted there is refuted below
+    plan.replaces = true;
     return plan;
   }
 
@@ -266,6 +312,8 @@ class IntervalLadder {
   Cycle last_;
   int first_ = 0, at_bound_ = 0, anew_ = 0, coarse_ = 0;  // attempts so far
   bool last_asked_ = false;                               // and the very last
+  bool tight_asked_ = false, short_asked_ = false;        // those of a long search
+  bool refute_ = false;                                   // that is next
   bool copies_left_ = false;        // is there a loop that this one is unrolled from, not asked yet
   int lists_ = 0, lists_left_ = 0;  // times the list scheduler is asked
   bool bound_open_ = true;          // a schedule of few stages at the bound is possible
@@ -305,6 +353,11 @@ Outcome start(const Attempt& attempt, Search& lane) {
       answer.schedule = time_indexed::by_coarse_probe(lane, attempt.probe, attempt.low, attempt.ii);
       if (answer.schedule) answer.verdict = Verdict::sat;
       outcome.take(std::move(answer));
+    } else if (attempt.kind == Attempt::short_below) {
+      const Cycle low = interval_request(lane, attempt.low, attempt.ii).ii_low;
+      const OrderRequest request =
+          attempt.asked(short_request(lane, low, attempt.ii, *attempt.deadline));
+      outcome.verdict = look_below(lane, request, *attempt.deadline, attempt.limit, outcome.found);
     } else if (attempt.kind == Attempt::at_bound) {
       OrderRequest request = attempt.deadline ? request_within(lane, attempt.ii, *attempt.deadline)
                                               : few_stages_request(lane, attempt.ii);
@@ -312,6 +365,7 @@ Outcome start(const Attempt& attempt, Search& lane) {
       solver.only_look();
       const std::int64_t before = lane.budget.conflicts();
       outcome.take(solver.look(attempt.ii, attempt.deadline.value_or(0), attempt.limit));
+      if (attempt.is_tight && !outcome.found.empty()) look_shorter(lane, solver, outcome.found);
       outcome.conflicts = lane.budget.conflicts() - before;
       outcome.overflowed = solver.overflowed();
     } else {

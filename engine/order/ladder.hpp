@@ -25,15 +25,21 @@ namespace twill::order {
 /// A refutation of fewer conflicts says that deadlines are far from a schedule.
 inline constexpr std::int64_t kEasyConflicts = 100;
 
+/// A long search asks for a schedule that is longer than the bound by one in so many at most, with
+/// so many conflicts and the first seed: formulas that are so small find one soon, if at all.
+inline constexpr Cycle kTight = 32;
+inline constexpr std::int64_t kTightConflicts = 16'000;
+
 struct Attempt {
   enum Kind {
-    at_bound,  ///< a new formula at the bound on I, for a schedule only
-    below,     ///< a new formula below the best, for a schedule or a refutation
-    coarse,    ///< the time-indexed engine on a coarse copy of the loop, for a schedule only
-    list,      ///< the list scheduler, for a schedule only
-    copies,    ///< the loop that this one is unrolled from, for a schedule only
-    go_on,     ///< the formula at hand, below the best; one anew where it does not hold there
-    near,      ///< the formula at hand in neighbourhoods of the best, for a schedule only
+    at_bound,     ///< a new formula at the bound on I, for a schedule only
+    below,        ///< a new formula below the best, for a schedule or a refutation
+    short_below,  ///< the same among short schedules only, for schedules only
+    coarse,       ///< the time-indexed engine on a coarse copy of the loop, for a schedule only
+    list,         ///< the list scheduler, for a schedule only
+    copies,       ///< the loop that this one is unrolled from, for a schedule only
+    go_on,        ///< the formula at hand, below the best; one anew where it does not hold there
+    near,         ///< the formula at hand in neighbourhoods of the best, for a schedule only
   } kind = below;
   Cycle ii = 1;                          ///< asked for
   Cycle low = 1;                         ///< proved: of I, or of the length where that is searched
@@ -42,6 +48,8 @@ struct Attempt {
   std::int64_t limit = 0;                ///< conflicts; 0 = none
   bool at_once = false;                  ///< OrderRequest::at_once
   bool is_long = false;                  ///< of a long search: OrderRequest::full_units
+  bool is_tight = false;                 ///< of kTight: what is found at the bound is shortened
+  bool replaces = false;                 ///< below: its formula is at hand from now on
   time_indexed::CoarseProbe probe = {};  ///< coarse
   bool operator==(const Attempt&) const = default;
 

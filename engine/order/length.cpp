@@ -32,9 +32,10 @@ constexpr std::int64_t kModelConflicts = 1'000;  // times the Luby sequence
 constexpr std::int64_t kNextModelConflicts = 2'000;
 constexpr std::int64_t kGoOn = 2;    // times the conflicts of the attempt before
 constexpr int kLengthAttempts = 15;  // that sequence, once 8
+constexpr int kFewAttempts = 3;      // where a formula of a tight deadline goes on
 
 // What is tried in turn, as long as nothing decides: each attempt is for a schedule of at most its
-// deadline, and then for shorter ones.
+// deadline, and then for shorter ones. In long searches, a formula of a tight deadline comes first.
 //   1. New formulas with rising deadlines, up to the first schedule,
 //   2. below the best, in turns: the formula at hand goes on, and a new one with a new seed,
 //   3. the formula at hand takes what it takes.
@@ -57,18 +58,25 @@ class LengthLadder {
 
   std::optional<Attempt> next() {
     if (settled()) return std::nullopt;
+    if (!std::exchange(begun_, true) && is_long()) {
+      at_once_ = true;
+      asked_ = std::min(result_.low + std::min(slack_, result_.low / kTight), high_);
+      Attempt plan = attempt(Attempt::below, asked_, number_++, kTightConflicts);
+      plan.is_tight = true;
+      return plan;
+    }
     if (!result_.best && asked_ < high_) {
       if (!std::exchange(again_, false)) raise();
       return attempt(Attempt::below, asked_, number_++,
                      at_once_ ? kModelConflicts : kFirstConflicts);
     }
-    if (kept_ > 0 && attempts_ == kLengthAttempts) {
+    if (kept_ > 0 && attempts_ == most_attempts_) {
       ++attempts_;
       return attempt(Attempt::go_on, deadline(), 0, 0);
     }
     if (kept_ > 0 && std::exchange(go_on_, false))
       return attempt(Attempt::go_on, deadline(), 0, kGoOn * limit());
-    if (++attempts_ > kLengthAttempts) return std::nullopt;
+    if (++attempts_ > most_attempts_) return std::nullopt;
     go_on_ = true;
     return attempt(Attempt::below, deadline(), number_++, limit());
   }
@@ -89,7 +97,9 @@ class LengthLadder {
     if ((!refuted || outcome.conflicts < kEasyConflicts) && slack_ < high_) slack_ *= 2;
     search_.report.state().length_low = result_.low;
     if (result_.best) search_.report.state().length_high = result_.best->length;
-    return outcome.formula && keep(attempt, outcome, has_sums);
+    const bool kept = outcome.formula && keep(attempt, outcome, has_sums);
+    if (kept && attempt.is_tight) most_attempts_ = kFewAttempts;
+    return kept;
   }
 
  private:
@@ -107,6 +117,9 @@ class LengthLadder {
     Attempt plan{kind, ii_, result_.low, deadline, number, limit, at_once_};
     plan.is_long = search_.budget.conflicts() >= kLong;
     return plan;
+  }
+  bool is_long() const {
+    return search_.problem.ops.size() <= kManyOps && search_.budget.conflicts() >= kLong;
   }
   Cycle deadline() const { return result_.best ? result_.best->length - 1 : high_; }
   std::int64_t limit() const { return kModelConflicts * luby(std::max(1, attempts_)); }
@@ -140,8 +153,8 @@ class LengthLadder {
   Cycle from_;  // deadlines are this and a slack
   Cycle slack_, asked_ = -1;
   Cycle kept_ = 0;  // stages of the formula at hand
-  int number_ = 0, attempts_ = 0;
-  bool at_once_ = false, again_ = false, go_on_ = false;
+  int number_ = 0, attempts_ = 0, most_attempts_ = kLengthAttempts;
+  bool begun_ = false, at_once_ = false, again_ = false, go_on_ = false;
 };
 
 }  // namespace
