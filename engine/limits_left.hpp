@@ -29,7 +29,10 @@ class LimitsLeft {
   /// and says which: 0 would be none.
   Options of(Options part) const {
     part = timed(std::move(part));
-    if (conflicts_ > 0) part.conflict_limit = std::max<std::int64_t>(1, conflicts_ - spent_);
+    if (conflicts_ > 0) {
+      const std::int64_t left = std::max<std::int64_t>(1, conflicts_ - spent_);
+      part.conflict_limit = part.conflict_limit > 0 ? std::min(part.conflict_limit, left) : left;
+    }
     return part;
   }
   /// Options for a part that has conflicts of its own, and the time of the whole.

@@ -8,7 +8,6 @@
 #include <set>
 #include <tuple>
 
-#include "engine/limits_left.hpp"
 #include "engine/placement_conflict.hpp"
 #include "engine/placement_needs.hpp"
 #include "engine/search.hpp"
@@ -52,14 +51,14 @@ struct Way {
 class PlacedSearcher {
  public:
   PlacedSearcher(const Problem& problem, const Solution& found, const program::Draft& draft,
-                 const Options& options, std::stop_token stop, const program::DeriveOptions& how,
+                 const Options& options, LimitsLeft& left, const program::DeriveOptions& how,
                  const PlacedLimits& limits)
       : problem_(problem),
         draft_(draft),
         found_(found),
         needs_(problem, draft),
         options_(options),
-        left_(options, std::move(stop)),
+        left_(left),
         how_(how),
         most_ways_(limits.ways),
         incumbent_(limits.incumbent) {
@@ -149,7 +148,6 @@ class PlacedSearcher {
       ++result_.placement.ways;
       way.solution = solve_above(known, way.problem, left_.of(options_), left_.stop());
       left_.took(way.solution.conflicts);
-      result_.conflicts += way.solution.conflicts;
       if (way.solution.status == Status::infeasible) return true;
     }
     open_.push({way.bound(), ways_.size()});
@@ -344,7 +342,7 @@ class PlacedSearcher {
   const Solution& found_;
   PlacementNeeds needs_;
   Options options_;
-  LimitsLeft left_;
+  LimitsLeft& left_;
   const program::DeriveOptions& how_;
   int most_ways_;
   std::optional<std::pair<Cycle, Cycle>> incumbent_;
@@ -360,11 +358,11 @@ class PlacedSearcher {
 }  // namespace
 
 PlacedSearch search_placed(const Problem& problem, const Solution& found, const Options& options,
-                           std::stop_token stop, const program::DeriveOptions& how,
+                           LimitsLeft& left, const program::DeriveOptions& how,
                            const PlacedLimits& limits) {
   program::Draft draft;
   if (draft_program(problem, *found.schedule, draft)) return {};
-  return PlacedSearcher(problem, found, draft, options, std::move(stop), how, limits).run();
+  return PlacedSearcher(problem, found, draft, options, left, how, limits).run();
 }
 
 }  // namespace twill

@@ -13,15 +13,14 @@
 // its schedule has a placement, it is the best.
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "engine/include/twill_program.hpp"
+#include "engine/limits_left.hpp"
 
 namespace twill {
 
@@ -40,7 +39,6 @@ struct PlacedSearch {
   std::optional<Solution> solution;
   std::optional<program::Program> program;
   Placement placement;
-  std::int64_t conflicts = 0;  ///< of all searches
 };
 
 struct PlacedLimits {
@@ -49,9 +47,10 @@ struct PlacedLimits {
   std::optional<std::pair<Cycle, Cycle>> incumbent = {};
 };
 
-/// `found` is optimal for `problem`, and its program has no placement.
+/// `found` is optimal for `problem`, and its program has no placement. Each search has the limits
+/// of `options`, all together what is `left`.
 PlacedSearch search_placed(const Problem& problem, const Solution& found, const Options& options,
-                           std::stop_token stop, const program::DeriveOptions& how,
+                           LimitsLeft& left, const program::DeriveOptions& how,
                            const PlacedLimits& limits);
 
 }  // namespace twill

@@ -17,6 +17,7 @@
 namespace twill {
 namespace {
 
+constexpr int kSearches = 4;  // so many times the limit of conflicts for each kind of them
 constexpr int kSoonSteps = 2;
 constexpr int kKeptSteps = 4;  // of memory kept back, for each way
 constexpr int kSlower = 16;    // larger I that are tried, each a sixteenth of I later
@@ -228,13 +229,13 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
   const program::Refusal why = *refusal;
   // Guesses that often have what is wanted, then the search; each kind has all conflicts.
   const bool can_search = searchable(found, options);
-  LimitsLeft left(options, std::move(stop));
+  Options whole = options;
+  whole.conflict_limit *= kSearches;
+  LimitsLeft left(whole, std::move(stop));
   Room room(problem, found, options, left, how);
   for (const int ways : {1, kFewWays}) {
     if (can_search) {
-      PlacedSearch few =
-          search_placed(problem, found, left.of(options), left.stop(), how, {ways, {}});
-      left.took(few.conflicts);
+      PlacedSearch few = search_placed(problem, found, options, left, how, {ways, {}});
       if (few.placement.reached) return of_placed(found, std::move(few));
     }
     if (ways > 1) break;
@@ -250,7 +251,7 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
     const Schedule& best = *result.solution.schedule;
     limits.incumbent = {best.initiation_interval, best.length};
   }
-  PlacedSearch placed = search_placed(problem, found, left.of(options), left.stop(), how, limits);
+  PlacedSearch placed = search_placed(problem, found, options, left, how, limits);
   if (placed.solution) return of_placed(found, std::move(placed));
   if (other) {
     result.placed = bounds_of(result, found, placed.placement);

@@ -45,8 +45,8 @@ struct ProgramSolution {
 /// has is searched by what placements ask of schedules (engine/placed.hpp), and by solving the
 /// problem a few times with less of the memory, with operands held until their readers end, without
 /// hand-overs of registers, at last at a larger I; what satisfies more satisfies `problem`, too.
-/// The time limit of `options` is that of all these searches together, that of conflicts of each
-/// kind of them.
+/// The time limit of `options` is that of all these searches together, that of conflicts of each;
+/// those of a kind have four times as many.
 /// Such a schedule is optimal if I and L are those of an optimal `found`, else feasible, with the
 /// bounds of `found`, and `placed` says how near it is to the best that has a placement. Where none
 /// has room the first refusal stays, and `placed` or `none_placed` says what is proved. `found`

@@ -83,7 +83,8 @@ TEST_CASE("no schedule with a placement is better than the one that is found") {
       ++counts["fits at once"];
       continue;
     }
-    const PlacedSearch made = search_placed(p, found, {}, {}, how, {});
+    LimitsLeft left({}, {});
+    const PlacedSearch made = search_placed(p, found, {}, left, how, {});
     ++counts[!made.solution ? "nothing found" : made.placement.reached ? "reached" : "not reached"];
     Cycle ii = made.placement.ii_lower_bound, length = made.placement.length_lower_bound;
     if (made.solution) {
