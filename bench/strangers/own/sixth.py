@@ -93,7 +93,7 @@ def moe_combine(x_ptr, place_ptr, weight_ptr, y_ptr, TOP, D: tl.constexpr):
     for k in range(0, TOP):
         place = tl.load(place_ptr + token * TOP + k)
         weight = tl.load(weight_ptr + token * TOP + k)
-        x = tl.load(x_ptr + place * D + rd, mask=place >= 0, other=0.0).to(tl.float32)
+        x = tl.load(x_ptr + place * D + rd, mask=(rd < D) & (place >= 0), other=0.0).to(tl.float32)
         acc += weight * x
     tl.store(y_ptr + token * D + rd, acc.to(tl.float16))
 
@@ -124,7 +124,7 @@ def scan_backward(a_ptr, h_ptr, dy_ptr, dx_ptr, da_ptr, T, D, B: tl.constexpr):
         t = T - 1 - i
         at = (row * T + t) * D + d
         g = tl.load(dy_ptr + at, mask=mask, other=0.0).to(tl.float32) + carried
-        before = tl.load(h_ptr + at - D, mask=mask & (t > 0), other=0.0).to(tl.float32)
+        before = tl.load(h_ptr + at - D, mask=mask & (t * D + d >= D), other=0.0).to(tl.float32)
         a = tl.load(a_ptr + at, mask=mask, other=0.0).to(tl.float32)
         tl.store(dx_ptr + at, g.to(tl.float16), mask=mask)
         tl.store(da_ptr + at, (g * before).to(tl.float16), mask=mask)
