@@ -53,18 +53,20 @@ def finished(text):
 
 
 def in_ttgir(twill, path):
-    """(what --to ttgir-ws of a module is compiled to, for a person; whether Triton takes it, or it is refused by reason). Other machine code than
-    Gluon's may be the same work in another order; what a loop of Gluon's loses carried_names.py says."""
+    """(what --to ttgir-ws of a module is compiled to, for a person; whether that is Gluon's machine code, or it is refused by reason). Gluon's text
+    passes Triton's folding, a text of partitions does not: where they differ it does, too. What a loop of Gluon's loses carried_names.py says."""
     import emit_pointers_test as pointers
     import emit_ws_test as ws
     with tempfile.TemporaryDirectory() as folder:
         try:
-            facts, difference = ws.compare(twill, [path], lambda python, trips: pointers.compiled_one(python, path, trips), folder)
+            facts, difference = ws.compare(twill, [path], lambda python, trips: pointers.compiled_one(python, path, trips), folder, fold=True)
         except ws.Refused as no:
             return f"no TTGIR: {str(no).split('no kernel: ')[-1][:150]}", True
         except Exception as error:  # whatever Triton raises of a text
             return f"TTGIR: {(str(error).strip().splitlines() or [type(error).__name__])[-1][:200]} WRONG", False
-    return (f"TTGIR: other code: {difference[:80]}", True) if difference else ("TTGIR: the same code", facts is not None)
+    if difference:
+        return f"TTGIR: other code: {difference[:80]} WRONG", False
+    return "TTGIR: the same code" + (" once Triton has folded it" if facts["folded"] else ""), True
 
 
 def compiled(path):

@@ -365,6 +365,38 @@ CASES += [
 ]
 
 
+def sixth(*given, **more):
+    return own(*given, path="sixth.py", **more)
+
+
+# The sixth set, of kinds that the others have none of: own/sixth.py.
+CASES += [
+    sixth("cross_entropy_grad", dict(B=1024), "V", "loss_ptr", floats="cap", kinds=i32("target_ptr"), tables={"target_ptr": (5, -100, 37, 900)},
+          launch=lambda n: (dict(V=1024 * n - (24 if n else 0), stride=8192, cap=5.0), (4, 1, 1)), counts=(1, 2, 3), scale={"x_ptr": 2.0}),
+    sixth("rope_inplace", dict(D=128), "HEADS KV_HEADS T", launch=lambda n: (dict(HEADS=n, KV_HEADS=n // 2, T=3), (5, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    sixth("rms_residual_fp8", dict(B=512), "N", "s_ptr", floats="eps", kinds={"y_ptr": "fp8e4nv"}, launch=lambda n: (dict(N=512 * n - (9 if n else 0), eps=1e-5), (3, 1, 1)),
+          counts=(1, 2, 3, 7)),
+    sixth("moe_combine", dict(D=256), "TOP", "weight_ptr", kinds=i32("place_ptr"), tables={"place_ptr": tuple(37 * k % 101 if k % 5 else -1 for k in range(64))},
+          launch=lambda n: (dict(TOP=n), (4, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    sixth("state_passing", dict(B=256), "chunks DIM", "decay_ptr last_ptr", negative=("decay_ptr",), launch=lambda n: (dict(chunks=n, DIM=500), (2, 2, 1)), counts=(0, 1, 2, 3, 7)),
+    sixth("scan_backward", dict(B=128), "T D", launch=lambda n: (dict(T=n, D=200), (2, 2, 1)), counts=(0, 1, 2, 3, 7)),
+    sixth("gemm_gelu_residual", dict(BM=128, BN=128, BK=64), "K N seed", floats="p", launch=lambda n: (dict(K=64 * n - (16 if n else 0), N=256, p=0.2, seed=5), (1, 2, 1)),
+          counts=(0, 1, 2, 3, 7)),
+    sixth("persistent_bias_relu", dict(BM=128, BN=128, BK=64, GROUP=2, SMS=3), "M N K", "bias_ptr", launch=lambda n: (dict(M=300, N=384, K=64 * n), (3, 1, 1)), counts=(1, 2, 3), rounds=3),
+    sixth("fp8_grouped_rows", dict(BM=64, BN=128, BK=128), "M N K", "as_ptr bs_ptr", kinds={"a_ptr": "fp8e4nv", "b_ptr": "fp8e4nv", "c_ptr": "bf16", **i32("experts_ptr")},
+          tables={"experts_ptr": (1,) * 64 + (0,) * 64 + (2,) * 64}, launch=lambda n: (dict(M=150, N=256, K=128 * n), (3, 2, 1)), counts=(0, 1, 2, 3)),
+    sixth("w8a8_gemm", dict(BM=128, BN=128, BK=64), "K N", "as_ptr bs_ptr", kinds={"a_ptr": "i8", "b_ptr": "i8"}, scale={"a_ptr": 40, "b_ptr": 40},
+          launch=lambda n: (dict(K=64 * n, N=256), (1, 2, 1)), counts=(0, 1, 2, 3, 7)),
+    sixth("padded_attention", TILE, "n", "lse_ptr", kinds={"mask_ptr": "i8"}, launch=lambda n: (dict(n=length(n), scale=0.1), (2, 2, 1)), counts=(1, 2, 3, 7)),
+    sixth("fused_backward", dict(M=64, N=64, D=64), "n", "lse_ptr delta_ptr dq_ptr", launch=lambda n: (dict(n=64 * n, scale=0.1), (n, 1, 1)), counts=(1, 2, 3, 7)),
+    sixth("distill_kl", dict(B=1024), "V", "loss_ptr", floats="warmth", launch=lambda n: (dict(V=1024 * n - (24 if n else 0), warmth=2.0), (3, 1, 1)), counts=(1, 2, 3)),
+    sixth("embedding_bag", dict(D=256, MEAN=True), "", "weights_ptr", kinds=i32("ids_ptr offsets_ptr"), tables={"ids_ptr": tuple(37 * k % 101 for k in range(32)), "offsets_ptr": (0, 3, 3, 4, 16, 32)},
+          launch=lambda n: ({}, (5, 1, 1)), counts=(1,)),
+    sixth("gumbel_sample", dict(B=1024), "V seed", "best_ptr", floats="warmth", kinds=i32("token_ptr"), launch=lambda n: (dict(V=1024 * n - (24 if n else 0), warmth=0.7, seed=3), (3, 1, 1)),
+          counts=(1, 2, 3)),
+]
+
+
 def find(folder, name):
     """The case of that name: one of these, or one that lies beside a kernel made at random (random_kernel.py)."""
     described = os.path.join(folder, "random", name + ".json")

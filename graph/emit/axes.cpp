@@ -125,6 +125,7 @@ class Unifier {
         break;
       case Function::row_max:
       case Function::row_min:
+      case Function::row_product:
       case Function::row_sum:
         if (seen(in[0], 0) >= 0) unite(node(v, 0), seen(in[0], 0));
         if (seen(in[0], 1) >= 0) summed_.push_back(seen(in[0], 1));

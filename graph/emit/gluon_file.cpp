@@ -89,9 +89,11 @@ class GluonFilePrinter {
                   number_text(meaning.constants[k].second) + ")");
     if (file_.needs.anew) anew();
     if (file_.needs.twice) twice();
-    if (file_.needs.running_sum) scan_function("add_up", "a + b", "sums");
-    if (file_.needs.running_max) scan_function("keep_larger", "gl.maximum(a, b)", "maxima");
-    if (file_.needs.running_min) scan_function("keep_smaller", "gl.minimum(a, b)", "minima");
+    if (file_.needs.running_sum) scan_function("add_up", "a + b", "running sums");
+    if (file_.needs.running_max) scan_function("keep_larger", "gl.maximum(a, b)", "running maxima");
+    if (file_.needs.running_min)
+      scan_function("keep_smaller", "gl.minimum(a, b)", "running minima");
+    if (file_.needs.product) scan_function("multiply_up", "a * b", "products");
     for (const std::string& name : file_.needs.row_places) text_ += place_definition(name);
     if (!file_.needs.tiles.empty()) line(0, "# Register layouts of tiles.");
     for (const auto& [m, n, warps, depth] : file_.needs.tiles)
@@ -139,8 +141,8 @@ class GluonFilePrinter {
   /// The oldest Triton that has what the text uses (tests/emit/emit_compile_test.py compiles with
   /// each).
   std::string oldest() const {
-    const bool scans =
-        file_.needs.running_sum || file_.needs.running_max || file_.needs.running_min;
+    const bool scans = file_.needs.running_sum || file_.needs.running_max ||
+                       file_.needs.running_min || file_.needs.product;
     return file_.needs.bulk_add || scans ? "3.8" : "3.7";
   }
 
@@ -202,7 +204,7 @@ class GluonFilePrinter {
   void scan_function(const std::string& name, const std::string& both, const std::string& what) {
     line(0, "");
     line(0, "@gluon.jit");
-    line(0, "def " + name + "(a, b):  # for running " + what);
+    line(0, "def " + name + "(a, b):  # for " + what);
     line(1, "return " + both);
     line(0, "");
     line(0, "");

@@ -379,17 +379,21 @@ class HostPrinter {
       case Function::row_max: text = x(0) + ".amax(dim=1)"; break;
       case Function::row_min: text = x(0) + ".amin(dim=1)"; break;
       case Function::row_sum: text = x(0) + ".sum(dim=1)"; break;
+      case Function::row_product: text = x(0) + ".prod(dim=1)"; break;
       case Function::running_sum:
       case Function::running_max:
+      case Function::running_product:
       case Function::running_min: {
         const std::string dim = meaning::runs_along_rows(value) ? "1" : "0";
         const bool back = meaning::runs_from_end(value);
+        const bool extreme =
+            value.function == Function::running_max || value.function == Function::running_min;
         text = x(0) + (back ? ".flip(" + dim + ")" : "") +
-               (value.function == Function::running_sum   ? ".cumsum(dim="
-                : value.function == Function::running_max ? ".cummax(dim="
-                                                          : ".cummin(dim=") +
-               dim + ")" + (value.function == Function::running_sum ? "" : ".values") +
-               (back ? ".flip(" + dim + ")" : "");
+               (value.function == Function::running_sum       ? ".cumsum(dim="
+                : value.function == Function::running_product ? ".cumprod(dim="
+                : value.function == Function::running_max     ? ".cummax(dim="
+                                                              : ".cummin(dim=") +
+               dim + ")" + (extreme ? ".values" : "") + (back ? ".flip(" + dim + ")" : "");
         break;
       }
       case Function::lower: text = "torch.tril(" + x(0) + ")"; break;

@@ -1,5 +1,5 @@
-// Sums and extremes of rows, of columns and of vectors, and running ones: of integers as i32, of
-// all other numbers in f32.
+// Sums, products and extremes of rows, of columns and of vectors, and running ones: of integers as
+// i32, of all other numbers in f32.
 #include <algorithm>
 
 #include "graph/emit/gluon_slot.hpp"
@@ -50,6 +50,11 @@ Expression ValuePrinter::reduced(const meaning::Value& value, const Expression& 
   const std::string with = value.function == Function::row_max   ? "gl.max("
                            : value.function == Function::row_min ? "gl.min("
                                                                  : "gl.sum(";
+  if (value.function == Function::row_product) {
+    needs_.product = true;
+    const std::string along = down ? ", 0, multiply_up)" : ", 1, multiply_up)";
+    return {converted({"gl.reduce(" + in.text + along, left, in.type}, layout), layout, in.type};
+  }
   const Expression made{with + in.text + (down ? ", axis=0)" : ", axis=1)"), left, in.type};
   return {converted(made, layout), layout, in.type};
 }
@@ -66,8 +71,15 @@ Expression ValuePrinter::running(const meaning::Value& value, const Expression& 
     throw Refusal{"op", value.id + " is a running sum of a tile that has no layout for it"};
   const bool most = value.function == Function::running_max;
   const bool least = value.function == Function::running_min;
-  (most ? needs_.running_max : least ? needs_.running_min : needs_.running_sum) = true;
-  const std::string by = most ? "keep_larger" : least ? "keep_smaller" : "add_up";
+  const bool product = value.function == Function::running_product;
+  (most      ? needs_.running_max
+   : least   ? needs_.running_min
+   : product ? needs_.product
+             : needs_.running_sum) = true;
+  const std::string by = most      ? "keep_larger"
+                         : least   ? "keep_smaller"
+                         : product ? "multiply_up"
+                                   : "add_up";
   const Counted in = counted(value, of);
   const std::string axis = !vector && meaning::runs_along_rows(value) ? "1" : "0";
   const bool lone = layout.kind == Layout::alone;

@@ -554,6 +554,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     case Function::not_equal: return compared(value, in, layout);
     case Function::row_max:
     case Function::row_min:
+    case Function::row_product:
     case Function::row_sum: return as_asked(reduced(value, in[0], layout));
     case Function::place_of_max:
     case Function::place_of_min: return row_place(value, in[0], layout);
@@ -567,6 +568,7 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
     }
     case Function::running_max:
     case Function::running_min:
+    case Function::running_product:
     case Function::running_sum: return as_asked(running(value, in[0], layout));
     case Function::bits:
       if (in[0].type != (value.type == "f32" ? "i32" : "f32"))

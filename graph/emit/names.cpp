@@ -110,6 +110,7 @@ std::set<std::string> words_of_gluon_files() {
           "beside_itself",
           "add_up",
           "keep_larger",
+          "multiply_up",
           "keep_smaller",
           "place_of_max",
           "place_of_max_down",

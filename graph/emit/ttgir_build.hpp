@@ -90,7 +90,8 @@ class Builder {
   static std::string number_of(double x, const std::string& element);
 
   // ttgir_tiles.cpp: reductions, scans, layouts and types of tiles
-  Thing reduced(const Expr& call, const std::string& combine);
+  /// combine: with which operation of reals; "" = the call names a function.
+  Thing reduced(const Expr& call, std::string combine);
   Thing scanned(const Expr& call);
   Thing converted(const Thing& from, const LayoutRef& to);
   Thing transposed(const Expr& call);

@@ -329,6 +329,8 @@ bool Builder::value_call(const std::string& name, const Expr& call, Thing& made)
     made = reduced(call, "minnumf");
   else if (name == "gl.sum")
     made = reduced(call, "addf");
+  else if (name == "gl.reduce")
+    made = reduced(call, "");
   else if (name == "gl.associative_scan")
     made = scanned(call);
   else if (name == "gl.maximum")

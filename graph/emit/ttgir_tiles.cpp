@@ -22,7 +22,13 @@ std::string joining(const std::string& of_reals, const std::string& element) {
 
 }  // namespace
 
-Thing Builder::reduced(const Expr& call, const std::string& combine) {
+Thing Builder::reduced(const Expr& call, std::string combine) {
+  if (combine.empty()) {  // (of gl.reduce the text names a function)
+    const Expr* function = argument(call, 2, "combine_fn");
+    if (function == nullptr || function->text != "multiply_up")
+      no_text("a reduction with another function than a product");
+    combine = "mulf";
+  }
   const Thing from = needed(call, 0, "");
   const std::int64_t axis = whole_argument(call, 1, "axis");
   const Type of = type(from);
@@ -32,6 +38,7 @@ Thing Builder::reduced(const Expr& call, const std::string& combine) {
     no_text("a reduction of what is no f32 tile");
   const std::string& number = of.element;
   const std::string joined = joining(combine, number);
+  if (joined.empty()) no_text("a product of " + number);
   const std::string along = std::to_string(axis);
   Type to{Type::scalar, of.element, {}, {}, {}};
   if (!vector) {
@@ -64,6 +71,7 @@ Thing Builder::scanned(const Expr& call) {
   const std::string joined = joining(name == "add_up"         ? "addf"
                                      : name == "keep_larger"  ? "maxnumf"
                                      : name == "keep_smaller" ? "minnumf"
+                                     : name == "multiply_up"  ? "mulf"
                                                               : "",
                                      of.element);
   if (joined.empty()) no_text("a scan of " + of.element + " with the function " + name);

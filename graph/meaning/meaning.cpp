@@ -78,6 +78,8 @@ constexpr std::array<FunctionRow, kFunctions> kFunctionTable = {{
     {"running_min", 1, 2, Form::other},
     {"bits", 1, 1, Form::elementwise},
     {"rearranged", 2, 3 + 2 * kMostDigits, Form::other},
+    {"row_product", 1, 1, Form::other},
+    {"running_product", 1, 2, Form::other},
 }};
 
 const FunctionRow& row_of(Function function) {
@@ -101,7 +103,8 @@ bool is_of_integers(Function function) {
 }
 bool reduces_rows(Function function) {
   return function == Function::row_max || function == Function::row_min ||
-         function == Function::row_sum || gives_place(function);
+         function == Function::row_sum || function == Function::row_product ||
+         gives_place(function);
 }
 bool gives_place(Function function) {
   return function == Function::place_of_max || function == Function::place_of_min;
@@ -111,7 +114,10 @@ bool finds_place(Function function) {
 }
 bool runs(Function function) {
   return function == Function::running_sum || function == Function::running_max ||
-         function == Function::running_min;
+         function == Function::running_min || function == Function::running_product;
+}
+bool multiplies(Function function) {
+  return function == Function::row_product || function == Function::running_product;
 }
 
 bool runs_along_rows(const Value& value) {

@@ -91,8 +91,10 @@ enum class Function {
   running_min,   ///< the smallest of those
   bits,          ///< of an i32 the f32 that has its bits, of an f32 the i32
   rearranged,    ///< elements of a tile, or of two, in another order (rearranged.hpp)
+  row_product,   ///< of a matrix, a vector; of a vector, a number; of f32
+  running_product,  ///< as running_sum: those multiplied, of f32
 };
-inline constexpr int kFunctions = 62;
+inline constexpr int kFunctions = 64;
 
 std::string_view name_of(Function function);
 /// Least and largest number of operands, without the tensor and bounds.
@@ -107,8 +109,10 @@ bool reduces_rows(Function function);
 bool gives_place(Function function);
 /// One of a row with its place?
 bool finds_place(Function function);
-/// A sum, or the largest or smallest, of what comes before each element?
+/// A sum, a product, or the largest or smallest, of what comes before each element?
 bool runs(Function function);
+/// A product of f32, of rows or a running one?
+bool multiplies(Function function);
 /// Is the result 1 or 0?
 bool is_comparison(Function function);
 bool has_tensor(Function function);

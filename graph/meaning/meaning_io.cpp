@@ -487,6 +487,8 @@ class MeaningReader {
       const bool sums = runs(one.function);
       if (gives_place(one.function) && one.type != "i32")
         place.at("type").fail(std::string(name_of(one.function)) + " makes i32");
+      if (multiplies(one.function) && one.type != "f32")
+        place.at("type").fail(std::string(name_of(one.function)) + " makes f32");
       if (in[0].size() != 2 && !((reduces || sums) && in[0].size() == 1))
         disagree(reduces || sums ? "must be a matrix or a vector" : "must be a matrix");
       if (sums && one.operands.size() == 2) {

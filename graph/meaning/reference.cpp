@@ -375,6 +375,7 @@ class Interpreter {
       }
       case Function::row_max:
       case Function::row_min:
+      case Function::row_product:
       case Function::row_sum:
         if (sums_integers(value)) {
           const auto n = static_cast<std::size_t>(in[0].value.shape.back());
@@ -400,6 +401,7 @@ class Interpreter {
       case Function::smallest: return largest(in[0], row, column == 1, -1);
       case Function::running_max:
       case Function::running_min:
+      case Function::running_product:
       case Function::running_sum: return summed_to(value, in[0], row, column);
       case Function::lower:
         if (column <= row) return x(0);
@@ -541,6 +543,7 @@ class Interpreter {
       last = extent - 1 - here;
     }
     if (sums_integers(value)) return added_up(value, in, first, step, last + 1);
+    if (value.function == Function::running_product) return multiplied(in, first, step, last + 1);
     Near all = pick(in, first);
     double size = all.size();
     for (std::size_t k = 1; k <= last; ++k) {
@@ -559,6 +562,25 @@ class Interpreter {
     if (value.function != Function::running_sum) return all;
     const double u = number_type("f32")->unit(), terms = static_cast<double>(last + 1);
     all.e += terms * u / (1 - terms * u) * size;
+    return all;
+  }
+
+  /// `count` numbers, `step` apart, in whatever order they are multiplied. (Where those of 1 and
+  /// more alone may leave f32, an order may; what is lost below its least number they may enlarge.)
+  static Near multiplied(const Bounded& in, std::size_t first, std::size_t step,
+                         std::size_t count) {
+    Near all = pick(in, first);
+    double size = all.size(), grown = std::max(1.0, size);
+    for (std::size_t k = 1; k < count; ++k) {
+      const Near next = pick(in, first + k * step);
+      all = times(all, next);
+      size *= next.size();
+      grown *= std::max(1.0, next.size());
+    }
+    const NumberType& single = *number_type("f32");
+    const double u = single.unit(), terms = static_cast<double>(count);
+    const bool inside = grown * (1 + terms * u) < single.largest;
+    all.e = inside ? all.e + terms * (u / (1 - terms * u) * size + 0x1p-149 * grown) : kEndless;
     return all;
   }
 
@@ -600,6 +622,7 @@ class Interpreter {
 
   static Near reduced(Function function, const Bounded& in, std::size_t row) {
     const auto n = static_cast<std::size_t>(in.value.shape.back());
+    if (function == Function::row_product) return multiplied(in, row * n, 1, n);
     Near all = pick(in, row * n);
     double size = all.size();
     for (std::size_t c = 1; c < n; ++c) {

@@ -65,6 +65,8 @@ Numbers reduced_rows(const Value& value, const Numbers& in) {
       const bool further = value.function == Function::row_min ? next < sum : next > sum;
       if (value.function == Function::row_sum)
         sum += next;
+      else if (value.function == Function::row_product)
+        sum *= next;
       else if (further || std::isnan(next))
         sum = next;  // (a NaN stays: nothing is larger or smaller)
     }
@@ -137,6 +139,8 @@ Numbers running(const Value& value, const Numbers& in) {
                   8 * number_type(value.type)->bytes));
     } else if (value.function == Function::running_sum) {
       result.data[k] = static_cast<float>(before) + static_cast<float>(next);
+    } else if (value.function == Function::running_product) {
+      result.data[k] = static_cast<float>(before) * static_cast<float>(next);
     } else {  // (a NaN stays: nothing is larger or smaller)
       const bool further = value.function == Function::running_max ? next > before : next < before;
       result.data[k] = further || std::isnan(next) ? next : before;
@@ -336,12 +340,14 @@ Numbers evaluate(const Value& value, std::span<const Numbers> operands, std::int
       break;
     case Function::row_max:
     case Function::row_min:
+    case Function::row_product:
     case Function::row_sum:
       result = number_type(value.type)->precision == 0 ? reduced_whole_rows(value, operands[0])
                                                        : reduced_rows(value, operands[0]);
       break;
     case Function::running_max:
     case Function::running_min:
+    case Function::running_product:
     case Function::running_sum: result = running(value, operands[0]); break;
     case Function::lower:
     case Function::causal: result = masked(value, operands[0], i); break;

@@ -1,4 +1,4 @@
-// Reductions and running sums (meaning_builder.hpp).
+// Reductions, running sums and products (meaning_builder.hpp).
 #include <algorithm>
 
 #include "graph/index.hpp"
@@ -42,6 +42,8 @@ void MeaningBuilder::reduction(int index, meaning::Value& value, Where where, in
                            : Function::row_min;
   } else if (combine.name == (whole ? "arith.addi" : "arith.addf"))
     value.function = scan ? Function::running_sum : Function::row_sum;
+  else if (combine.name == "arith.mulf" && type(op.operands[0]).element == "f32")
+    value.function = scan ? Function::running_product : Function::row_product;
   else if (combine.name == (whole ? "arith.maxsi" : "arith.maxnumf"))
     value.function = scan ? Function::running_max : Function::row_max;
   else if (combine.name == (whole ? "arith.minsi" : "arith.minnumf"))

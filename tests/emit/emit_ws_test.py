@@ -88,6 +88,25 @@ def compile_ttgir(path, capability):
             setattr(CUDABackend, name, function)
 
 
+def folded(path):
+    """The text behind those of Triton's passes on Gluon that fold: a variable that is one constant in every iteration, two that are always equal."""
+    from triton._C.libtriton import ir, nvidia, passes
+    context = ir.context()
+    ir.load_dialects(context)
+    nvidia.load_dialects(context)
+    module = ir.parse_mlir_module(path, context)
+    module.context = context
+    manager = ir.pass_manager(context)
+    passes.gluon.add_canonicalizer(manager)
+    passes.common.add_sccp(manager)
+    passes.ttir.add_loop_aware_cse(manager)
+    passes.gluon.add_canonicalizer(manager)
+    manager.run(module, "folded")
+    with open(path + ".folded.ttgir", "w") as file:
+        file.write(str(module))
+    return path + ".folded.ttgir"
+
+
 def code_of(kernel):
     """PTX without its comments, in which LLVM's names of blocks stand."""
     return re.sub(r"[ \t]*//.*", "", kernel.asm["ptx"])
@@ -104,19 +123,22 @@ def difference(ours, theirs):
     return "" if ours.asm["cubin"] == theirs.asm["cubin"] else "the cubins differ"
 
 
-def compare(twill, source, gluon_compile, folder):
-    """(facts, None) of all texts of one kernel, or (None, what is wrong)."""
+def compare(twill, source, gluon_compile, folder, fold=False):
+    """(facts, None) of all texts of one kernel, or (None, what is wrong). fold: also equal where Triton's passes make it so; facts["folded"] says for
+    how many texts they had to."""
     python, text = os.path.join(folder, "kernel.py"), os.path.join(folder, "kernel.ttgir")
     emit(twill, source, "gluon", python)
     module, theirs = gluon_compile(python, -1)
     depth = getattr(module, "DEPTH", 0)
-    facts = {}
+    facts, folds = {}, 0
     for trips in range(-1, depth):
         if trips >= 0:
             theirs = gluon_compile(python, trips)[1]
         written = emit(twill, source, "ttgir-ws", text, *(["--for-trips", str(trips)] if trips >= 0 else []))
         ours = compile_ttgir(text, module.CAPABILITY)
         wrong = difference(ours, theirs)
+        if wrong and fold and not difference(compile_ttgir(folded(text), module.CAPABILITY), theirs):
+            wrong, folds = "", folds + 1
         if wrong:
             return None, f"{f'for {trips} iterations: ' if trips >= 0 else ''}{wrong}"
         if trips < 0:
@@ -129,7 +151,7 @@ def compare(twill, source, gluon_compile, folder):
         except Refused:
             continue
         return None, f"{more} was not refused"
-    return facts, None
+    return {**facts, **({"folded": folds} if fold else {})}, None
 
 
 # ---- planted errors

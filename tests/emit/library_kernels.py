@@ -753,6 +753,28 @@ def gap_jumped(x_ptr, y_ptr, sum_ptr, steps, first, skip, columns, M: tl.constex
     tl.store(sum_ptr + r, total)
 
 
+@triton.jit
+def multiplied(a, b):
+    return a * b
+
+
+@triton.jit
+def gates_multiplied(x_ptr, y_ptr, z_ptr, each_ptr, all_ptr, v_ptr, steps, M: tl.constexpr, N: tl.constexpr):
+    """Products of each row so far, over all steps; from the last row on; of each row; of a vector."""
+    r, n = tl.arange(0, M), tl.arange(0, N)
+    so_far = tl.full([M], 1.0, tl.float32)
+    for t in range(0, steps):
+        at = t * M * N + r[:, None] * N + n[None, :]
+        x = tl.load(x_ptr + at)
+        tl.store(y_ptr + at, tl.cumprod(x, 1) * so_far[:, None])
+        tl.store(z_ptr + at, tl.cumprod(x, 0, reverse=True))
+        each = tl.reduce(x, 1, multiplied)
+        tl.store(each_ptr + t * M + r, each)
+        so_far *= each
+        tl.store(v_ptr + t * M + r, tl.cumprod(each, 0))
+    tl.store(all_ptr + r, so_far)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -803,6 +825,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
      "expert_ptr=*i32:16, blocks_ptr=*i32:16, tokens=i32, experts=i32, K=i32:16, N=i32:16", dict(BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (parts_merged, "o_ptr=*fp32:16, lse_ptr=*fp32:16, new_ptr=*fp32:16, new_lse_ptr=*fp32:16, steps=i32", dict(H=16, D=128)),
     (gap_jumped, "x_ptr=*fp32:16, y_ptr=*fp32:16, sum_ptr=*fp32:16, steps=i32, first=i32, skip=i32, columns=i32:16", dict(M=16, N=64)),
+    (gates_multiplied, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, each_ptr=*fp32:16, all_ptr=*fp32:16, v_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),

@@ -23,7 +23,7 @@ class Oracle:
     def __init__(self, meaning):
         self.meaning = meaning
         # A product's shape is [M, N, K], a reduction's the one before reducing.
-        rank = {"product": 2, "row_max": 1, "row_min": 1, "row_sum": 1}
+        rank = {"product": 2, "row_max": 1, "row_min": 1, "row_sum": 1, "row_product": 1}
         self.shapes = {v["id"]: v["shape"][:rank.get(v["computes"][0], 3)]
                        for part in ("before", "ops", "after") for v in meaning.get(part, [])}
         self.tensors = {t["name"]: t for t in meaning["tensors"]}
@@ -99,7 +99,7 @@ class Oracle:
         if function == "load":
             return np.asarray(self.tile(rest[0], tile_number), np.float64)
         tensor = rest.pop(0) if function == "store" else None
-        elementwise = function not in ("transpose", "product", "row_max", "row_min", "row_sum", "lower", "causal")
+        elementwise = function not in ("transpose", "product", "row_max", "row_min", "row_sum", "row_product", "lower", "causal")
         x = [self.operand(o, i, shape, elementwise) for o in rest]
         with np.errstate(all="ignore"):
             result = {
@@ -115,6 +115,7 @@ class Oracle:
                 "floor": lambda: np.floor(x[0]), "ceil": lambda: np.ceil(x[0]), "toward_zero": lambda: np.trunc(x[0]),
                 "select": lambda: np.where(x[0] > 0, x[1], x[2]),
                 "row_max": lambda: x[0].max(axis=1), "row_min": lambda: x[0].min(axis=1), "row_sum": lambda: x[0].sum(axis=1),
+                "row_product": lambda: x[0].prod(axis=1),
                 "lower": lambda: np.tril(x[0]),
                 "causal": lambda: np.where(
                     i * shape[1] + np.arange(shape[1])[None, :] <= x[1] + np.arange(shape[0])[:, None] // x[2], x[0], -np.inf),

@@ -562,6 +562,7 @@ def gluon_modules():
         return tile(np.moveaxis(np.stack(made), 0, axis))
 
     gl.associative_scan = associative_scan
+    gl.reduce = lambda x, axis, combine: tile(np.take(associative_scan(x, axis, combine), -1, axis=axis))
 
     def of_two(whole, kept, dropped):
         """The larger or smaller: of integers an integer."""
