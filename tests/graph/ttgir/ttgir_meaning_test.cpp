@@ -199,7 +199,7 @@ TEST_CASE("a clamp is refused of which it is not known what it makes of a NaN") 
                 no->why);
 }
 
-TEST_CASE("a scan is refused that is no running sum, by its line") {
+TEST_CASE("a scan is refused that is no running sum or product, by its line") {
   const std::string text = read_file(TWILL_TEST_DATA "/ttgir/running-sums.ttgir");
   const auto why = [&](std::string from, const std::string& to) {
     std::string other = text;
@@ -210,12 +210,14 @@ TEST_CASE("a scan is refused that is no running sum, by its line") {
     return no == nullptr ? "" : no->why;
   };
   CHECK(why("reverse = false", "reverse = true").empty());
-  CHECK(why("arith.addf %p, %q", "arith.mulf %p, %q") ==
-        "tt.scan of line 27: it scans with arith.mulf");
+  CHECK(why("arith.addf %p, %q", "arith.mulf %p, %q").empty());
+  CHECK(why("arith.addf %p, %q", "arith.divf %p, %q") ==
+        "tt.scan of line 27: it scans with arith.divf");
   CHECK(why("arith.addf %p, %q", "arith.maximumf %p, %q") ==
         "tt.scan of line 27: it scans with arith.maximumf");
-  CHECK(why("arith.addf %p, %q", "arith.addf %p, %p") ==
-        "tt.scan of line 27: it reduces with another operation");
+  for (const std::string both : {"arith.addf", "arith.mulf"})
+    CHECK(why("arith.addf %p, %q", both + " %p, %p") ==
+          "tt.scan of line 27: it reduces with another operation");
 }
 
 TEST_CASE("of two loops each is executed with what the other one hands on") {
