@@ -408,10 +408,8 @@ def compiled_one(out, path, trips=-1):
     return module, triton.compile(source, target=target, options={"num_warps": module.WARPS})
 
 
-# Its schedule of I = 624 has three warpgroups, which share 464 registers a thread.
-# On Blackwell that of I = 591 is written, which hands masks on as whole numbers, since there is a text for these.
 # Bytes that loops move to and from local memory, and the whole of spilled bytes where it is more than MOST_SPILLS.
-IN_LOOPS = {"attention-pointers-hopper": 4}
+IN_LOOPS = {}
 MOST_SPILLS = 128
 SPILLS = {}
 SERIALISED = set()  # of whose products ptxas says that it ends them one by one

@@ -24,6 +24,7 @@ pointers.CHANGES["stored"] = (r"(= tt\.splat) %v_ptr :", r"\1 %y_ptr :")
 # The slot of the product tells of the next zeros and scales when it has waited for the product.
 # The loader has waited for the next scores, before which their slot waited for that product.
 IMPLIED = {"gemm-int4-hopper": 1, "byte-scores-hopper": 1}
+pointers.IN_LOOPS["gemm-int4-blackwell"] = 4
 half, floats, off = pointers.half, around.floats, around.off
 
 
