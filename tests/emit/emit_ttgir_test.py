@@ -325,7 +325,7 @@ def command_of(case):
     name, _, subtile = case.partition("+")[0].partition(":")
     folder = NESTED if name.endswith("attention-persistent") else WINDOW if name.startswith("window") else FOLDER
     source = os.path.join(folder, name + ".ttgir")
-    return [source, "--time-limit", "60"] + (["--subtile", subtile] if subtile else []) + (
+    return [source, "--time-limit", "600"] + (["--subtile", subtile] if subtile else []) + (
         ["--loop", "1"] if "persistent" in name else []) + (["--unroll", str(copies_of(case))] if "+x" in case else [])
 
 
@@ -488,7 +488,7 @@ def ran(twill, path, options):
     """What `twill run` says at each trip count: right beside the module, or beside its own meaning, or not at all."""
     right, alone, why = [], [], ""
     for n in TRIPS:
-        done = subprocess.run([twill, "run", path, "--iterations", str(n), "--orders", "2", "--time-limit", "60"] + options,
+        done = subprocess.run([twill, "run", path, "--iterations", str(n), "--orders", "2", "--time-limit", "600"] + options,
                               capture_output=True, text=True)
         if done.returncode not in (0, 1) or "double precision" not in done.stdout:
             return "no", short(done.stderr)
@@ -518,7 +518,7 @@ def table(twill, folder, only):
             variants.append(["--loop", "1"])
         for options in variants:
             out = os.path.join(folder, "kernel.py")
-            done = subprocess.run([twill, "program", path, "--time-limit", "60"] + options, capture_output=True, text=True)
+            done = subprocess.run([twill, "program", path, "--time-limit", "600"] + options, capture_output=True, text=True)
             label = name.removeprefix("graph/kernels/triton/").removesuffix(".ttgir") + (" " + " ".join(options) if options else "")
             if done.returncode != 0:
                 print(f"| {label} | no program | | | {short(done.stderr)} |", flush=True)
@@ -527,7 +527,7 @@ def table(twill, folder, only):
             if run == "no":
                 print(f"| {label} | orders and waits alone | | | {why} |", flush=True)
                 continue
-            done = subprocess.run([twill, "emit", path, "-o", out, "--quiet", "--time-limit", "60"] + options, capture_output=True, text=True)
+            done = subprocess.run([twill, "emit", path, "-o", out, "--quiet", "--time-limit", "600"] + options, capture_output=True, text=True)
             executed_text = compiled_text = ""
             if done.returncode != 0:
                 why = short(done.stderr)

@@ -256,11 +256,11 @@ def main():
         if "--modules" in flags or "--pointers" in flags:
             for case in POINTERS:
                 path = emit_pointers_test.path_of(case, folder)
-                cases.append((case, [path, "--time-limit", "60"],
+                cases.append((case, [path, "--time-limit", "600"],
                               lambda python, trips, path=path: emit_pointers_test.compiled_one(python, path, trips)))
         for case in around:
             path = emit_pointers_test.path_of(case, folder)
-            cases.append((os.path.basename(case), [path, "--time-limit", "60"],
+            cases.append((os.path.basename(case), [path, "--time-limit", "600"],
                           lambda python, trips, path=path: emit_around_test.compiled_one(python, path, trips)))
         for name, source, gluon_compile in cases:
             begin = time.time()
