@@ -182,9 +182,12 @@ class OtherLayouts {
         chosen_(all.chosen) {}
 
   void run() {
+    const std::pair least{all_.solution().ii_lower_bound, all_.solution().length_lower_bound};
     std::pair<Cycle, Cycle> bound = bound_of(best_.made, all_.solution());
-    for (std::size_t k = 0; k < all_.layouts.size() && !left_.out_of_time(); ++k)
-      if (k != all_.chosen && all_.outcomes[k].covered_by.empty()) bound = std::min(bound, ask(k));
+    // (Of a layout that is not asked no more is known than of all.)
+    for (std::size_t k = 0; k < all_.layouts.size(); ++k)
+      if (k != all_.chosen && all_.outcomes[k].covered_by.empty())
+        bound = std::min(bound, left_.out_of_time() ? least : ask(k));
     ProgramSolution& made = best_.made;
     made.none_placed = bound.first == kEndless && refusal_of(made) != nullptr;
     made.placed.reset();
