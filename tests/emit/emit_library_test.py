@@ -59,6 +59,8 @@ IMPLIED.update({"parts-merged-hopper": 2, "parts-merged-blackwell": 1})
 pointers.NARROW.update({f"parts-merged-{machine}": 4 for machine in BOTH})
 # (Where columns lie the loading slot computes itself, so that their fences and waits do nothing.)
 IMPLIED.update({"gap-jumped-hopper": 17, "gap-jumped-blackwell": 7})
+# (What the storing slot tells of the first of four stores it tells behind all of the iteration before; the last that it waits for was made last.)
+IMPLIED.update({"gates-multiplied-hopper": 4, "gates-multiplied-blackwell": 3})
 off = around.off
 
 
