@@ -20,7 +20,8 @@
 namespace twill {
 namespace {
 
-constexpr Cycle kFewerStages = 32;  // tried first where the best schedule has too many
+constexpr double kForSchedules = 0.75;  // of the time that is left; the rest is for places
+constexpr Cycle kFewerStages = 32;      // tried first where the best schedule has too many
 
 /// What there is to make a program of: a problem with its hash and a schedule.
 struct Given {
@@ -293,8 +294,10 @@ Best best_of_all(const ProgramSource& source, const ProgramOptions& options,
       if (memory.name == "smem" && memory.capacity > options.kept_back)
         memory.capacity -= options.kept_back;
   }
+  Options search = left.timed(options.search);
+  search.time_limit *= kForSchedules;
   const LayoutsSolution all =
-      solve_layouts(std::move(layouts), left.timed(options.search), left.stop(), options.progress);
+      solve_layouts(std::move(layouts), search, left.stop(), options.progress);
   Best best;
   ProgramResult& result = best.result;
   result.status = all.status;

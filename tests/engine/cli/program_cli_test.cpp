@@ -146,9 +146,13 @@ TEST_CASE("a search that a limit ends: the program of the best so far, and what 
                  "L = "));
   CHECK(contains(limited.err, " (no limit: --conflict-limit 0)\n"));
   CHECK(run_twill("program" + module + " --conflict-limit 1000 --quiet").err == "");
-  const Run timed = run_twill("program" + module + " --unroll 2 --time-limit 3");
-  CHECK(timed.code == 0);
-  CHECK(contains(timed.err, "twill: stopped by the time limit: I = "));
+  const Run timed = run_twill("program" + module + " --unroll 2 --time-limit 8");
+  // (A slow build may have come to no program by then, or no schedule, and says so.)
+  if (timed.code == 1)
+    CHECK(contains(timed.err, "; the time was over before all schedules were tried"));
+  else
+    CHECK(contains(timed.err, timed.code == 0 ? "twill: stopped by the time limit: I = "
+                                              : "no schedule found: stopped by the time limit"));
   // Nothing is left open: nothing is said.
   CHECK_FALSE(contains(run_twill("program gemm --machine hopper").err, "stopped"));
   CHECK(contains(run_twill("emit --help").out, "--conflict-limit INT=50000"));
