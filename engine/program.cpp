@@ -17,7 +17,7 @@
 namespace twill {
 namespace {
 
-constexpr int kSearches = 4;  // so many times the limit of conflicts for each kind of them
+constexpr int kLimitsOfKind = 4;  // of conflicts, that all searches of one kind have together
 constexpr int kSoonSteps = 2;
 constexpr int kKeptSteps = 4;  // of memory kept back, for each way
 constexpr int kSlower = 16;    // larger I that are tried, each a sixteenth of I later
@@ -112,11 +112,10 @@ class Room {
     std::variant<program::Program, program::Refusal> program;
   };
 
-  /// (run() begins as soon() did.)
+  /// (run() begins as soon() did; what a limit has ended is asked again.)
   const Attempt& attempt(const Guess& way, const std::vector<Amount>& kept) {
-    const auto [place, first] = attempts_.try_emplace({way.held, way.handovers, kept});
-    Attempt& tried = place->second;
-    if (!first || left_.spent()) return tried;
+    Attempt& tried = attempts_[{way.held, way.handovers, kept}];
+    if (tried.schedule.status != Status::unknown || left_.spent()) return tried;
     Problem smaller = problem_;
     for (std::size_t m = 0; m < kept.size(); ++m) smaller.memories[m].capacity -= kept[m];
     if (way.held) hold_operands(smaller);
@@ -230,7 +229,7 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
   // Guesses that often have what is wanted, then the search; each kind has all conflicts.
   const bool can_search = searchable(found, options);
   Options whole = options;
-  whole.conflict_limit *= kSearches;
+  whole.conflict_limit *= kLimitsOfKind;
   LimitsLeft left(whole, std::move(stop));
   Room room(problem, found, options, left, how);
   for (const int ways : {1, kFewWays}) {

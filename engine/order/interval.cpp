@@ -206,12 +206,9 @@ class IntervalLadder {
     return plan;
   }
 
-  bool is_long() const {
-    return search_.problem.ops.size() <= kManyOps && search_.budget.conflicts() >= kLong;
-  }
-  bool tight_is_due() const { return bound_open_ && !tight_asked_ && is_long(); }
+  bool tight_is_due() const { return bound_open_ && !tight_asked_ && asks_short_ones(search_); }
   bool short_is_due() const {
-    return interval_.best && !short_asked_ && is_long() &&
+    return interval_.best && !short_asked_ && asks_short_ones(search_) &&
            short_deadline() <= kShortPeriods * interval_.low;
   }
   Attempt among_shortest() {

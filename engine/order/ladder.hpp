@@ -30,6 +30,11 @@ inline constexpr std::int64_t kEasyConflicts = 100;
 inline constexpr Cycle kTight = 32;
 inline constexpr std::int64_t kTightConflicts = 16'000;
 
+/// Is it such a search by now? (In loops of more ops other schedules are looked for.)
+inline bool asks_short_ones(const Search& search) {
+  return search.problem.ops.size() <= kManyOps && search.budget.conflicts() >= kLong;
+}
+
 struct Attempt {
   enum Kind {
     at_bound,     ///< a new formula at the bound on I, for a schedule only

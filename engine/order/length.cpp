@@ -58,7 +58,7 @@ class LengthLadder {
 
   std::optional<Attempt> next() {
     if (settled()) return std::nullopt;
-    if (!std::exchange(begun_, true) && is_long()) {
+    if (!std::exchange(begun_, true) && asks_short_ones(search_)) {
       at_once_ = true;
       asked_ = std::min(result_.low + std::min(slack_, result_.low / kTight), high_);
       Attempt plan = attempt(Attempt::below, asked_, number_++, kTightConflicts);
@@ -117,9 +117,6 @@ class LengthLadder {
     Attempt plan{kind, ii_, result_.low, deadline, number, limit, at_once_};
     plan.is_long = search_.budget.conflicts() >= kLong;
     return plan;
-  }
-  bool is_long() const {
-    return search_.problem.ops.size() <= kManyOps && search_.budget.conflicts() >= kLong;
   }
   Cycle deadline() const { return result_.best ? result_.best->length - 1 : high_; }
   std::int64_t limit() const { return kModelConflicts * luby(std::max(1, attempts_)); }

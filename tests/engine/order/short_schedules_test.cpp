@@ -21,6 +21,12 @@ using namespace twill::test;
 
 namespace {
 
+Problem loop_of(std::uint64_t seed) {
+  LoopKnobs knobs;
+  knobs.multi_segment = false;
+  return random_loop(seed, knobs);
+}
+
 /// The shortest schedule's length at `ii` where that is at most `deadline`, else -1: by clauses for
 /// every cycle.
 Cycle shortest(const Problem& problem, Cycle ii, Cycle deadline) {
@@ -37,9 +43,7 @@ TEST_CASE("short schedules of falling I: each is one, and just below the last th
   int fell = 0, met = 0, none = 0, left = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
-    LoopKnobs knobs;
-    knobs.multi_segment = false;
-    const Problem problem = random_loop(seed, knobs);
+    const Problem problem = loop_of(seed);
     const Cycle low = lower_bounds(problem).front().value;
     const Cycle high = std::max(low, serial_ii(problem));
     if (!monotone_in_ii(problem) || !order_range_allowed(problem, low, high)) continue;
@@ -77,9 +81,7 @@ TEST_CASE("what was found is shortened to the shortest") {
   int shorter = 0, loops = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
-    LoopKnobs knobs;
-    knobs.multi_segment = false;
-    const Problem problem = random_loop(seed, knobs);
+    const Problem problem = loop_of(seed);
     const Cycle ii = std::max(lower_bounds(problem).front().value, serial_ii(problem) / 2 + 1);
     const Cycle deadline = 3 * ii;
     SearchBench bench(problem, seed % 3);
@@ -107,9 +109,7 @@ TEST_CASE("searches that are long when they begin: the I and the L of the other 
   int loops = 0, above = 0;
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     CAPTURE(seed);
-    LoopKnobs knobs;
-    knobs.multi_segment = false;
-    const Problem problem = random_loop(seed, knobs);
+    const Problem problem = loop_of(seed);
     if (!monotone_in_ii(problem)) continue;
     const Cycle low = lower_bounds(problem).front().value;
     SearchBench bench(problem, seed % 3), other(problem);
