@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/emit/gluon_values.hpp"
+#include "graph/emit/register_tile.hpp"
 #include "graph/index.hpp"
 #include "graph/meaning/bounds.hpp"
 #include "graph/meaning/integers.hpp"
@@ -64,6 +65,21 @@ class LinearTerms {
 
 }  // namespace
 
+std::int64_t ValuePrinter::own_bits(const Value& value, const Layout& layout) const {
+  if (value.shape.size() != 2 || layout.kind != Layout::matrix || layout.turned) return 0;
+  const auto tile =
+      register_tile(plan_.legal.target, layout.rows, layout.columns, plan_.warps(slot_));
+  return tile ? column_bits_of_threads(*tile) : 0;
+}
+
+std::string ValuePrinter::compared_columns(const std::string& columns, bool at_least,
+                                           const std::string& limit, std::int64_t own) const {
+  if (own == 0) return columns + (at_least ? " >= " : " <= ") + limit;
+  (at_least ? needs_.at_least : needs_.at_most) = true;
+  return (at_least ? "at_least(" : "at_most(") + columns + ", " + limit + ", " +
+         std::to_string(own) + ")";
+}
+
 ValuePrinter::Places ValuePrinter::places_of(const Value& value, const Layout& layout,
                                              bool repeated) const {
   const auto along = [&](Layout::Kind kind, std::int64_t extent) {
@@ -115,6 +131,8 @@ std::string ValuePrinter::linear(const Value& value, std::size_t first, const Pl
     rows.add(number(2), large || of.find(' ') == std::string::npos ? of : "(" + of + ")");
   }
   if (!compared) return columns.empty() ? rows.text() : columns.text() + " + (" + rows.text() + ")";
+  if (places.own != 0 && std::abs(number(1)) == 1)
+    return compared_columns(places.column, number(1) > 0, rows.text(number(1) > 0), places.own);
   return number(1) > 0 ? columns.text() + " >= " + rows.text(true)
                        : rows.text() + " >= " + columns.text(true);
 }
@@ -122,16 +140,21 @@ std::string ValuePrinter::linear(const Value& value, std::size_t first, const Pl
 std::string ValuePrinter::kept(const Value& value, const Layout& layout,
                                const std::string& iteration) const {
   const std::vector<Bound> bounds = meaning::bounds_of(value);
-  bool changes = false;
-  for (const Bound& one : bounds) changes = changes || one.per_iteration != 0;
-  const Places places = places_of(value, layout, !iteration.empty() && !changes);
+  const std::int64_t own = own_bits(value, layout);
   std::string all;
   for (std::size_t k = 0; k < bounds.size(); ++k) {
+    // Of columns apart from what is a thread's own the rows alone are the same in every iteration.
+    const bool repeated = !iteration.empty() && bounds[k].per_iteration == 0;
+    const bool apart = own != 0 && (!repeated || bounds[k].rows != 0);
+    Places places = places_of(value, layout, repeated);
+    if (apart) places = {places.row, places_of(value, layout, false).column, own};
     const std::string one = linear(
         value,
         static_cast<std::size_t>(meaning::first_bound(value.function)) + k * meaning::kBoundNumbers,
         places, iteration, true);
-    all += bounds.size() == 1 ? one : (all.empty() ? "(" : " & (") + one + ")";
+    const bool called = one.starts_with("at_");
+    const std::string term = called ? one : "(" + one + ")";
+    all += bounds.size() == 1 ? one : (all.empty() ? "" : " & ") + term;
   }
   return all;
 }

@@ -88,6 +88,12 @@ class GluonFilePrinter {
       line(0, first().constant[k] + ": gl.constexpr = gl.constexpr(" +
                   number_text(meaning.constants[k].second) + ")");
     if (file_.needs.anew) anew();
+    if (file_.needs.at_most)
+      columns_compared("at_most",
+                       "<=", "gl.maximum(limit, -1) - (columns & own) >= (columns & (-1 - own))");
+    if (file_.needs.at_least)
+      columns_compared("at_least",
+                       ">=", "(columns & (-1 - own)) >= gl.maximum(limit, 0) - (columns & own)");
     if (file_.needs.twice) twice();
     if (file_.needs.running_sum) scan_function("add_up", "a + b", "running sums");
     if (file_.needs.running_max) scan_function("keep_larger", "gl.maximum(a, b)", "running maxima");
@@ -188,6 +194,23 @@ class GluonFilePrinter {
     line(1,
          "return gl.inline_asm_elementwise(\"mov.b32 $0, $1;\", \"=r,r\", [x], gl.int32, "
          "is_pure=False, pack=1)");
+    line(0, "");
+    line(0, "");
+  }
+
+  /// (A limit below all columns is as good as any other such, and what is taken from it does not
+  /// leave 32 bits.)
+  void columns_compared(const std::string& name, const std::string& sign, const std::string& how) {
+    line(0, "");
+    line(0, "@gluon.jit");
+    line(0, "def " + name + "(columns, limit, own: gl.constexpr):");
+    line(1, "# columns " + sign +
+                " limit. The bits `own` of a column differ from thread to thread; the others are "
+                "numbers that the");
+    line(1,
+         "# compiler knows. Compared as a whole, all of a thread's columns would be held in "
+         "registers over the loop.");
+    line(1, "return " + how);
     line(0, "");
     line(0, "");
   }

@@ -15,8 +15,9 @@ struct ModuleNeeds {
   /// M, N, warps, depth of Layout: register layouts.
   std::set<std::tuple<std::int64_t, std::int64_t, int, int>> tiles;
   bool fence = false, tcgen05_commit = false, wgmma_init = false, async_copy = false;
-  bool anew = false, running_sum = false, running_max = false, running_min = false, product = false,
-       bulk_add = false, tmem_parts = false, shared_views = false, warp_products = false;
+  bool anew = false, at_most = false, at_least = false, running_sum = false, running_max = false,
+       running_min = false, product = false, bulk_add = false, tmem_parts = false,
+       shared_views = false, warp_products = false;
   bool twice = false;                ///< a function that repeats a tile in a dimension of its own
   std::set<std::string> row_places;  ///< names of place_definition()
   int product_depth = 0;             ///< of the products; 0 = there is none yet

@@ -590,7 +590,9 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
       const std::string column = "gl.arange(0, " + std::to_string(value.shape[1]) +
                                  ", layout=" + text_of(c) + ")[None, :]";
       if (value.function == Function::lower)
-        return result("gl.where(" + column + " <= " + row + ", " + x(0) + ", 0.0)", true);
+        return result("gl.where(" + compared_columns(column, false, row, own_bits(value, layout)) +
+                          ", " + x(0) + ", 0.0)",
+                      true);
       const double first = value.operands[1].number, group = value.operands[2].number;
       std::string first_text = std::to_string(static_cast<int>(first));
       if (plan_.user != nullptr && !value.operands[1].constant.empty())
@@ -599,11 +601,15 @@ Expression ValuePrinter::evaluate(int v, const std::vector<Expression>& in, cons
           first != static_cast<double>(static_cast<int>(first)) || group < 1 ||
           group != static_cast<double>(static_cast<int>(group)))
         throw Refusal{"op", value.id + " is a causal mask of numbers that are not whole"};
-      return result("gl.where((" + iteration + ") * " + std::to_string(value.shape[1]) + " + " +
-                        column + " <= " + first_text + " + " + row +
-                        (group == 1 ? "" : " // " + std::to_string(static_cast<int>(group))) +
-                        ", " + x(0) + ", float(\"-inf\"))",
-                    true);
+      const std::string before = "(" + iteration + ") * " + std::to_string(value.shape[1]);
+      const std::string limit =
+          first_text + " + " + row +
+          (group == 1 ? "" : " // " + std::to_string(static_cast<int>(group)));
+      const std::int64_t own = own_bits(value, layout);
+      const std::string seen = own == 0
+                                   ? before + " + " + column + " <= " + limit
+                                   : compared_columns(column, false, limit + " - " + before, own);
+      return result("gl.where(" + seen + ", " + x(0) + ", float(\"-inf\"))", true);
     }
     case Function::within:
       // (One number everywhere.)

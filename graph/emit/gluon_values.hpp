@@ -1,6 +1,7 @@
 // Tile functions as Gluon expressions, with the register layouts of their results.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -137,6 +138,7 @@ class ValuePrinter {
   // gluon_bounds.cpp
   struct Places {
     std::string row, column;  ///< of every element; "0" = it has none
+    std::int64_t own = 0;     ///< column_bits_of_threads(), of a tile's that are compared so
   };
   /// repeated: in every iteration anew, where they would be held over the loop.
   Places places_of(const meaning::Value& value, const Layout& layout, bool repeated) const;
@@ -144,6 +146,12 @@ class ValuePrinter {
   /// Refusal where they are not whole.
   std::string linear(const meaning::Value& value, std::size_t first, const Places& places,
                      const std::string& iteration, bool compared) const;
+  /// column_bits_of_threads() of a tile in registers; 0 = none, or it is no such tile.
+  std::int64_t own_bits(const meaning::Value& value, const Layout& layout) const;
+  /// A comparison of columns with a limit, which each row has for itself. `own`:
+  /// own_bits().
+  std::string compared_columns(const std::string& columns, bool at_least, const std::string& limit,
+                               std::int64_t own) const;
   /// Which elements the value's bounds let through.
   std::string kept(const meaning::Value& value, const Layout& layout,
                    const std::string& iteration) const;

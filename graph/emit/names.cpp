@@ -107,6 +107,8 @@ std::set<std::string> words_of_gluon_files() {
           "first_part",
           "turn",
           "anew",
+          "at_most",
+          "at_least",
           "beside_itself",
           "add_up",
           "keep_larger",

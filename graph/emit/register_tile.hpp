@@ -34,4 +34,8 @@ std::int64_t product_columns(const RegisterTile& tile);
 std::vector<std::pair<std::int64_t, std::int64_t>> elements(const RegisterTile& tile, int warp,
                                                             int lane);
 
+/// The bits of an element's column that differ from thread to thread where its other bits are the
+/// same for all threads, register by register; 0 = there are none, or the two are not apart.
+std::int64_t column_bits_of_threads(const RegisterTile& tile);
+
 }  // namespace twill::emit
