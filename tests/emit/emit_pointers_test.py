@@ -409,7 +409,7 @@ def compiled_one(out, path, trips=-1):
 
 
 # Bytes that loops move to and from local memory, and the whole of spilled bytes where it is more than MOST_SPILLS.
-IN_LOOPS = {"attention-pointers-hopper": 4}
+IN_LOOPS = {}
 MOST_SPILLS = 128
 SPILLS = {}
 SERIALISED = set()  # of whose products ptxas says that it ends them one by one

@@ -421,6 +421,9 @@ def facts(text, folder):
     products = count(r"wgmma\.mma_async|tcgen05\.mma\.")
     waits = compiler.text_counts(text)["waits"]
     wrong = []
+    in_loops = compiler.spilled_in_loops(folder)
+    if in_loops > 0:
+        wrong.append(f"{in_loops} bytes of spills in loops")
     if products == 0:
         wrong.append("no product instruction")
     if count(r"mbarrier\.try_wait") != waits:
