@@ -74,7 +74,9 @@ std::int64_t ValuePrinter::own_bits(const Value& value, const Layout& layout) co
 
 std::string ValuePrinter::compared_columns(const std::string& columns, bool at_least,
                                            const std::string& limit, std::int64_t own) const {
-  if (own == 0) return columns + (at_least ? " >= " : " <= ") + limit;
+  // (A number that is known beforehand, as in the first iterations, is compared with as it is.)
+  const bool known = limit.find_first_not_of("0123456789+-*() ") == std::string::npos;
+  if (own == 0 || known) return columns + (at_least ? " >= " : " <= ") + limit;
   (at_least ? needs_.at_least : needs_.at_most) = true;
   return (at_least ? "at_least(" : "at_most(") + columns + ", " + limit + ", " +
          std::to_string(own) + ")";

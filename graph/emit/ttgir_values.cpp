@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <tuple>
+#include <utility>
 
 #include "graph/emit/ttgir_build.hpp"
 #include "graph/index.hpp"
@@ -396,9 +398,9 @@ Thing Builder::elementwise(const std::string& operation, std::vector<Thing> all)
   for (const Thing& one : all) {
     if (one.kind != Thing::value) continue;
     const Type of = type(one);
-    const bool whole =
-        of.element == "i32" && (operation == "tt.mulhiui" || operation.starts_with("arith.max") ||
-                                operation.starts_with("arith.min"));
+    const bool larger = operation.starts_with("arith.max") || operation.starts_with("arith.min");
+    const bool whole = (of.element == "i32" && (operation == "tt.mulhiui" || larger)) ||
+                       (of.element == "i64" && larger);
     if (!of.floating() && !whole) no_text(operation + " of integers");
     if (found && of.kind == Type::tensor && common.kind == Type::tensor) {
       if (of.layout->text != common.layout->text || of.shape.size() != common.shape.size())
@@ -431,16 +433,19 @@ Thing Builder::largest(const Expr& call, bool most) {
     if (b.kind == Thing::value && m_[a.id].constant && !m_[b.id].constant) std::swap(a, b);
     return elementwise(most ? "arith.maxnumf" : "arith.minnumf", {a, b});
   }
+  if (b.kind == Thing::value && type(b).element != type(a).element)
+    std::tie(a, b) = std::pair(wide(a), wide(b));
   const Type of = type(a);
-  if (of.element != "i32") no_text("the larger of integers of type " + of.element);
+  if (of.element != "i32" && of.element != "i64")
+    no_text("the larger of integers of type " + of.element);
   if (b.kind == Thing::value && type(b).without_sign != of.without_sign)
     no_text("the larger of integers with and without a sign");
   const std::string operation =
       std::string("arith.") + (most ? "max" : "min") + (of.without_sign ? "ui" : "si");
   if (of.kind == Type::tensor || (b.kind == Thing::value && type(b).kind == Type::tensor))
     return elementwise(operation, {a, b});
-  const int other = materialize(b);
-  return Thing::make_value(pure(operation + " $0, $1 : i32", {a.id, other}, of));
+  const int other = in_type(b, of);
+  return Thing::make_value(pure(operation + " $0, $1 : " + of.element, {a.id, other}, of));
 }
 
 Thing Builder::chosen_number(int condition, const Thing& yes, const Thing& no) {
