@@ -156,7 +156,11 @@ class PlacedSearcher {
   }
 
   bool ask_child(Way next, const Way& way) {
-    if (next.problem == way.problem) next.solution = way.solution;
+    // (The best of what asks for less, where it is one of these, too.)
+    if (next.problem == way.problem || (way.solution.status == Status::optimal &&
+                                        next.problem.ops.size() == way.problem.ops.size() &&
+                                        !verify(next.problem, *way.solution.schedule)))
+      next.solution = way.solution;
     const auto [interval, length] = way.bound();
     return ask(std::move(next), {interval, length});
   }

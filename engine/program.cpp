@@ -5,6 +5,7 @@
 #include "engine/search.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -112,6 +113,21 @@ class Room {
     std::variant<program::Program, program::Refusal> program;
   };
 
+  /// The best schedule of a problem that asks for less, where it satisfies this one, too.
+  const Solution* best_here(const Problem& smaller, const Guess& way,
+                            const std::vector<Amount>& kept) const {
+    for (const auto& [key, one] : attempts_) {
+      const auto& [held, handovers, less] = key;
+      const bool asks_less =
+          handovers == way.handovers && held <= way.held &&
+          std::equal(less.begin(), less.end(), kept.begin(), std::less_equal<Amount>());
+      if (asks_less && one.schedule.status == Status::optimal &&
+          !verify(smaller, *one.schedule.schedule))
+        return &one.schedule;
+    }
+    return nullptr;
+  }
+
   /// (run() begins as soon() did; what a limit has ended is asked again.)
   const Attempt& attempt(const Guess& way, const std::vector<Amount>& kept) {
     Attempt& tried = attempts_[{way.held, way.handovers, kept}];
@@ -121,8 +137,12 @@ class Room {
     if (way.held) hold_operands(smaller);
     Options options = options_;
     options.handover = options.handover && way.handovers;
-    tried.schedule = solve_above(known_, smaller, left_.of(options), left_.stop());
-    left_.took(tried.schedule.conflicts);
+    if (const Solution* known = best_here(smaller, way, kept)) {
+      tried.schedule = *known;
+    } else {
+      tried.schedule = solve_above(known_, smaller, left_.of(options), left_.stop());
+      left_.took(tried.schedule.conflicts);
+    }
     if (tried.schedule.schedule)
       tried.program = program::derive(problem_, *tried.schedule.schedule, how_);
     return tried;
