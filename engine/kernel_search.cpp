@@ -108,6 +108,22 @@ std::vector<std::pair<std::string, std::string>> products_used(const program::Pr
   return pairs;
 }
 
+/// Does it leave so many bytes of shared memory free, as a schedule and with its places?
+bool leaves_free(const MadeProgram& made, Amount bytes) {
+  Problem less = made.problem;
+  Amount end = 0, most = 0;
+  for (Memory& memory : less.memories)
+    if (memory.name == program::kBarrierMemory) most = memory.capacity -= bytes;
+  const program::Program& program = made.program;
+  for (const program::Storage& one : program.storages)
+    if (one.kind == program::Storage::in_memory &&
+        program.memories[at(one.memory)].name == program::kBarrierMemory)
+      end = std::max(end, one.base + one.size * one.depth);
+  for (const program::Event& one : program.events)
+    if (!one.pending) end = std::max(end, one.address + program::kBarrierBytes * one.phases);
+  return end <= most && !verify(less, *made.solution.schedule);
+}
+
 /// Of one source the schedules that are tried, and the text of the one that was taken.
 class KernelSearch {
  public:
@@ -354,6 +370,8 @@ class KernelSearch {
   void try_way(ProgramOptions way, const Pairs& products = {}) {
     way.together.insert(way.together.end(), products.begin(), products.end());
     if (left_.out_of_time()) return;
+    const std::string name = name_of(way);
+    if (way.kept_back == kBarrierRoom && roomy_.contains(name)) return;
     const ProgramOptions asked = way;
     std::int64_t& limit = way.search.conflict_limit;
     limit = limit > 0 ? std::max<std::int64_t>(1, limit / kShareOfWay) : kMostOfWay;
@@ -361,6 +379,7 @@ class KernelSearch {
     ProgramResult again = best_program(source_, way, left_.stop());
     if (!again.made || (first_.module_meaning && !again.made->module_meaning)) return;
     MadeProgram& now = *again.made;
+    if (way.kept_back == 0 && leaves_free(now, kBarrierRoom)) roomy_.insert(name);
     take_bounds(now, first_);
     EmittedText text = text_of(now, kernel_, leeway_);
     if (is_handed_product(text) && products.empty()) {
@@ -376,12 +395,21 @@ class KernelSearch {
     result_.result.made = std::move(now);
   }
 
+  /// Of a way, whatever memory is kept back.
+  std::string name_of(const ProgramOptions& way) const {
+    std::string name = way.search.handover ? "" : "no handover";
+    for (const std::string& goal : way.search.goals) name += "," + goal;
+    for (const auto& [op, other] : way.together) name += ";" + op + "," + other;
+    return name + (leeway_.scarce ? ";scarce" : "");
+  }
+
   const ProgramSource& source_;
   KernelOptions kernel_;
   const int for_trips_;
   const ProgramOptions& options_;
   LimitsLeft left_;
   Leeway leeway_;
+  std::set<std::string> roomy_;    ///< name_of() ways whose schedule leaves kBarrierRoom free
   std::set<std::string> ordered_;  ///< texts that put_in_order() has had: ways may give one again
   MadeProgram first_;
   std::string first_refusal_;  ///< why its text is not written; "" = it is

@@ -18,25 +18,24 @@
 #include "graph/program/waits.hpp"
 
 namespace twill {
-namespace {
 
 using program::Ending;
 using program::Meet;
 using program::Storage;
 
 /// What a way takes for granted of all of its schedules, at its best.
-struct Granted {
+struct PlacementGranted {
   std::map<StorageKey, int> depth;                         ///< no deeper
   std::map<StorageKey, int> least;                         ///< no less deep
   std::map<std::pair<StorageKey, StorageKey>, Meet> meet;  ///< they may meet so, at least
   std::set<int> kept;                                      ///< results that are not handed over
   std::set<std::pair<int, int>> apart;  ///< a result, and who reads it on another slot
 
-  auto operator<=>(const Granted&) const = default;
+  auto operator<=>(const PlacementGranted&) const = default;
 };
 
-struct Way {
-  Granted granted;
+struct PlacementWay {
+  PlacementGranted granted;
   Problem problem;
   Solution solution;
 
@@ -48,11 +47,18 @@ struct Way {
   }
 };
 
+struct PlacedAnswers::Known {
+  std::map<PlacementGranted, Solution> of;
+};
+
+PlacedAnswers::PlacedAnswers() : known_(std::make_unique<Known>()) {}
+PlacedAnswers::~PlacedAnswers() = default;
+
 class PlacedSearcher {
  public:
   PlacedSearcher(const Problem& problem, const Solution& found, const program::Draft& draft,
                  const Options& options, LimitsLeft& left, const program::DeriveOptions& how,
-                 const PlacedLimits& limits)
+                 const PlacedLimits& limits, PlacedAnswers& answers)
       : problem_(problem),
         draft_(draft),
         found_(found),
@@ -61,14 +67,15 @@ class PlacedSearcher {
         left_(left),
         how_(how),
         most_ways_(limits.ways),
-        incumbent_(limits.incumbent) {
+        incumbent_(limits.incumbent),
+        answers_(answers) {
     options_.explain = false;
     options_.evidence = false;
     known_ = {found.ii_lower_bound, found.length_lower_bound};
   }
 
   PlacedSearch run() {
-    Way first{{}, problem_, found_};
+    PlacementWay first{{}, problem_, found_};
     first.solution.goals.clear();
     if (ask(std::move(first), known_))
       go_on();
@@ -104,7 +111,7 @@ class PlacedSearcher {
       const Place place = open_.top();
       if (incumbent_ && place.bound >= *incumbent_) return leave(place.bound);
       open_.pop();
-      const Way way = std::move(ways_[place.way]);
+      const PlacementWay way = std::move(ways_[place.way]);
       if (!way.solution.schedule) {  // not settled
         leave(place.bound);
         continue;
@@ -125,7 +132,7 @@ class PlacedSearcher {
   }
 
   /// Without the ops that orders were added by.
-  Schedule schedule_of(const Way& way) const {
+  Schedule schedule_of(const PlacementWay& way) const {
     Schedule schedule = *way.solution.schedule;
     schedule.start.resize(problem_.ops.size());
     schedule.warp.resize(problem_.ops.size());
@@ -140,13 +147,14 @@ class PlacedSearcher {
 
   /// Solves it, `known` being proved; false = there is no time for it. A way without schedules is
   /// closed.
-  bool ask(Way way, const KnownBounds& known) {
+  bool ask(PlacementWay way, const KnownBounds& known) {
     if (!seen_.insert(way.granted).second) return true;
     if (left_.spent()) return false;
     if (!way.solution.schedule) {  // else nothing was asked of it that was not before
       if (result_.placement.ways >= most_ways_) return false;
       ++result_.placement.ways;
-      way.solution = solve_above(known, way.problem, left_.of(options_), left_.stop());
+      way.solution = solved(way, known);
+      // (Counted each time: what is found does not hang on what was known.)
       left_.took(way.solution.conflicts);
       if (way.solution.status == Status::infeasible) return true;
     }
@@ -155,7 +163,16 @@ class PlacedSearcher {
     return true;
   }
 
-  bool ask_child(Way next, const Way& way) {
+  Solution solved(const PlacementWay& way, const KnownBounds& known) {
+    const auto before = answers_.known_->of.find(way.granted);
+    if (before != answers_.known_->of.end()) return before->second;
+    Solution now = solve_above(known, way.problem, left_.of(options_), left_.stop());
+    const bool settled = now.status == Status::optimal || now.status == Status::infeasible;
+    if (settled) answers_.known_->of.emplace(way.granted, now);
+    return now;
+  }
+
+  bool ask_child(PlacementWay next, const PlacementWay& way) {
     // (The best of what asks for less, where it is one of these, too.)
     if (next.problem == way.problem || (way.solution.status == Status::optimal &&
                                         next.problem.ops.size() == way.problem.ops.size() &&
@@ -168,7 +185,7 @@ class PlacedSearcher {
   // ---- why a schedule has no placement
 
   std::optional<PlacementConflict> conflict_of(const program::Draft& draft,
-                                               const Granted& granted) const {
+                                               const PlacementGranted& granted) const {
     for (int m = 0; m < static_cast<int>(draft.program.memories.size()); ++m) {
       PlacementConflict c = blocks_of(draft, granted, m);
       if (c.capacity < 0 || c.keys.empty()) continue;
@@ -180,7 +197,7 @@ class PlacedSearcher {
     return std::nullopt;
   }
 
-  PlacementConflict blocks_of(const program::Draft& draft, const Granted& granted,
+  PlacementConflict blocks_of(const program::Draft& draft, const PlacementGranted& granted,
                               int memory) const {
     const program::Program& p = draft.program;
     const program::MemoryBlocks blocks = memory_blocks(draft, memory);
@@ -240,7 +257,7 @@ class PlacedSearcher {
   // ---- the ways out
 
   /// All of them; the way's schedules are `bound` at best. False = there is no time.
-  bool branch(const Way& way, std::pair<Cycle, Cycle> bound) {
+  bool branch(const PlacementWay& way, std::pair<Cycle, Cycle> bound) {
     program::Draft draft;
     draft.merge = how_.merge;
     auto conflict = draft_program(problem_, schedule_of(way), draft)
@@ -267,8 +284,8 @@ class PlacedSearcher {
     return all;
   }
 
-  bool without_handover(const Way& way, int op) {
-    Way next{way.granted, way.problem, {}};
+  bool without_handover(const PlacementWay& way, int op) {
+    PlacementWay next{way.granted, way.problem, {}};
     next.granted.kept.insert(op);
     for (const PlacementNeeds::Reader& reader : needs_.others(op)) {
       if (way.granted.apart.contains({op, reader.op})) return true;
@@ -277,15 +294,15 @@ class PlacedSearcher {
     return ask_child(std::move(next), way);
   }
 
-  bool less_deep(const Way& way, const PlacementConflict& c, std::size_t k) {
+  bool less_deep(const PlacementWay& way, const PlacementConflict& c, std::size_t k) {
     const int op = c.keys[k].first, most = c.depth[k] - 1;
-    Way next{way.granted, way.problem, {}};
+    PlacementWay next{way.granted, way.problem, {}};
     next.granted.depth[c.keys[k]] = most;
     if (!c.handed[k])
       return !needs_.ask_depth(next.problem, c.keys[k], most) || ask_child(std::move(next), way);
     // Some reader is on another slot, and has read a copy before the one `most` later is made.
     for (const PlacementNeeds::Reader& reader : needs_.others(op)) {
-      Way one = next;
+      PlacementWay one = next;
       put_apart(one, op, reader.op);
       if (!needs_.ask_read_before(one.problem, op, reader, most)) continue;
       if (!ask_child(std::move(one), way)) return false;
@@ -294,7 +311,7 @@ class PlacedSearcher {
   }
 
   /// Who reads it on another slot, if it is known.
-  std::optional<PlacementNeeds::Reader> far_reader(Way& way, const PlacementConflict& c,
+  std::optional<PlacementNeeds::Reader> far_reader(PlacementWay& way, const PlacementConflict& c,
                                                    std::size_t k) const {
     if (!c.handed[k]) return std::nullopt;
     const PlacementNeeds::Reader reader = needs_.others(c.keys[k].first).front();
@@ -303,9 +320,9 @@ class PlacedSearcher {
   }
 
   /// Two with one copy each, at different times.
-  bool sharing(const Way& way, const PlacementConflict& c, std::size_t a, std::size_t b) {
+  bool sharing(const PlacementWay& way, const PlacementConflict& c, std::size_t a, std::size_t b) {
     if (c.least[a] > 1 || c.least[b] > 1) return true;
-    Way next{way.granted, way.problem, {}};
+    PlacementWay next{way.granted, way.problem, {}};
     next.granted.meet[std::minmax(c.keys[a], c.keys[b])] = Meet::any;
     for (const std::size_t k : {a, b}) {
       next.granted.depth[c.keys[k]] = 1;
@@ -319,11 +336,11 @@ class PlacedSearcher {
   }
 
   /// Two rings of one size and more than one copy, copy upon copy.
-  bool rings(const Way& way, const PlacementConflict& c, std::size_t a, std::size_t b) {
+  bool rings(const PlacementWay& way, const PlacementConflict& c, std::size_t a, std::size_t b) {
     if (c.size[a] != c.size[b] || c.size[a] > c.capacity || c.how(a, b) == Meet::same) return true;
     const Amount most = (c.capacity - c.size[a]) / c.stride[a] + 1;
     if (most < 2) return true;
-    Way next{way.granted, way.problem, {}};
+    PlacementWay next{way.granted, way.problem, {}};
     next.granted.meet[std::minmax(c.keys[a], c.keys[b])] = Meet::same;
     for (const std::size_t k : {a, b}) {
       int& least = next.granted.least[c.keys[k]];
@@ -336,7 +353,7 @@ class PlacedSearcher {
     return ask_child(std::move(next), way);
   }
 
-  static void put_apart(Way& way, int op, int reader) {
+  static void put_apart(PlacementWay& way, int op, int reader) {
     if (way.granted.apart.emplace(op, reader).second)
       way.problem.pins.push_back({Pin::other_slot, reader, -1, -1, op, -1});
   }
@@ -350,23 +367,22 @@ class PlacedSearcher {
   const program::DeriveOptions& how_;
   int most_ways_;
   std::optional<std::pair<Cycle, Cycle>> incumbent_;
+  PlacedAnswers& answers_;
   KnownBounds known_;
   PlacedSearch result_;
-  std::vector<Way> ways_;
+  std::vector<PlacementWay> ways_;
   std::priority_queue<Place> open_;
-  std::set<Granted> seen_;
+  std::set<PlacementGranted> seen_;
   /// Of all schedules that were left or found: none is better.
   std::pair<Cycle, Cycle> bound_ = {kEndless, 0};
 };
 
-}  // namespace
-
 PlacedSearch search_placed(const Problem& problem, const Solution& found, const Options& options,
                            LimitsLeft& left, const program::DeriveOptions& how,
-                           const PlacedLimits& limits) {
+                           const PlacedLimits& limits, PlacedAnswers& answers) {
   program::Draft draft;
   if (draft_program(problem, *found.schedule, draft)) return {};
-  return PlacedSearcher(problem, found, draft, options, left, how, limits).run();
+  return PlacedSearcher(problem, found, draft, options, left, how, limits, answers).run();
 }
 
 }  // namespace twill

@@ -13,6 +13,7 @@
 // its schedule has a placement, it is the best.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,6 +42,21 @@ struct PlacedSearch {
   Placement placement;
 };
 
+/// What earlier searches of the same problem and options have solved: it is not solved again. (They
+/// begin at the same schedule and go the same ways, with other limits.)
+class PlacedAnswers {
+ public:
+  PlacedAnswers();
+  ~PlacedAnswers();
+  PlacedAnswers(const PlacedAnswers&) = delete;
+  PlacedAnswers& operator=(const PlacedAnswers&) = delete;
+
+ private:
+  friend class PlacedSearcher;
+  struct Known;
+  std::unique_ptr<Known> known_;
+};
+
 struct PlacedLimits {
   int ways = 200;  ///< that are solved, at most
   /// I and L of a schedule with a placement that is known: only better ones are sought.
@@ -51,6 +67,6 @@ struct PlacedLimits {
 /// of `options`, all together what is `left`.
 PlacedSearch search_placed(const Problem& problem, const Solution& found, const Options& options,
                            LimitsLeft& left, const program::DeriveOptions& how,
-                           const PlacedLimits& limits);
+                           const PlacedLimits& limits, PlacedAnswers& answers);
 
 }  // namespace twill

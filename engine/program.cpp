@@ -252,9 +252,10 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
   whole.conflict_limit *= kLimitsOfKind;
   LimitsLeft left(whole, std::move(stop));
   Room room(problem, found, options, left, how);
+  PlacedAnswers answers;
   for (const int ways : {1, kFewWays}) {
     if (can_search) {
-      PlacedSearch few = search_placed(problem, found, options, left, how, {ways, {}});
+      PlacedSearch few = search_placed(problem, found, options, left, how, {ways, {}}, answers);
       if (few.placement.reached) return of_placed(found, std::move(few));
     }
     if (ways > 1) break;
@@ -270,7 +271,7 @@ ProgramSolution solve_program(const Problem& problem, const Solution& found, con
     const Schedule& best = *result.solution.schedule;
     limits.incumbent = {best.initiation_interval, best.length};
   }
-  PlacedSearch placed = search_placed(problem, found, options, left, how, limits);
+  PlacedSearch placed = search_placed(problem, found, options, left, how, limits, answers);
   if (placed.solution) return of_placed(found, std::move(placed));
   if (other) {
     result.placed = bounds_of(result, found, placed.placement);

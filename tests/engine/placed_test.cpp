@@ -84,7 +84,17 @@ TEST_CASE("no schedule with a placement is better than the one that is found") {
       continue;
     }
     LimitsLeft left({}, {});
-    const PlacedSearch made = search_placed(p, found, {}, left, how, {});
+    PlacedAnswers none;
+    const PlacedSearch made = search_placed(p, found, {}, left, how, {}, none);
+    // What a shorter search has solved changes nothing.
+    PlacedAnswers answers;
+    search_placed(p, found, {}, left, how, {1 + static_cast<int>(seed % 4), {}}, answers);
+    const PlacedSearch again = search_placed(p, found, {}, left, how, {}, answers);
+    REQUIRE(again.solution.has_value() == made.solution.has_value());
+    if (made.solution) CHECK(*again.solution->schedule == *made.solution->schedule);
+    CHECK(again.placement.ways == made.placement.ways);
+    CHECK(again.placement.ii_lower_bound == made.placement.ii_lower_bound);
+    CHECK(again.placement.length_lower_bound == made.placement.length_lower_bound);
     ++counts[!made.solution ? "nothing found" : made.placement.reached ? "reached" : "not reached"];
     Cycle ii = made.placement.ii_lower_bound, length = made.placement.length_lower_bound;
     if (made.solution) {
