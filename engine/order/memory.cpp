@@ -31,6 +31,11 @@ std::int64_t FormulaCount::search_bytes() const {
          static_cast<std::int64_t>(DifferenceTheory::most_bytes(static_cast<std::size_t>(nodes)));
 }
 
+std::int64_t FormulaCount::learned_bytes(std::int64_t memory_limit) const {
+  if (memory_limit <= 0) return kMostLearned;
+  return std::clamp((memory_limit - bytes()) / 4, kLeastLearned, kMostLearned);
+}
+
 // (Where more ops share a start than here, the request speaks of starts, and there are more nodes.)
 CountedClauses::CountedClauses(ClauseSink& solver, Budget& budget, const Problem& problem,
                                const OrderRequest& request)
