@@ -73,8 +73,9 @@ void CountedClauses::complete(const Differences& rows) {
   for (const DifferenceSum& sum : rows.sums())
     count_.terms += static_cast<std::int64_t>(sum.terms.size());
   TWILL_LOG("memory of a formula: ", (resident_memory() - before_) >> 20, " MiB, its search ",
-            count_.search_bytes() >> 20, " MiB more at most, ", count_.clauses, " clauses, ",
-            count_.nodes, " nodes, ", count_.atoms, " atoms");
+            count_.search_bytes() >> 20, " MiB more at most, what is learned ",
+            count_.learned_bytes(budget_.memory_limit()) >> 20, " MiB at most, ", count_.clauses,
+            " clauses, ", count_.nodes, " nodes, ", count_.atoms, " atoms");
   if (!budget_.room_for(count_.search_bytes())) throw Budget::Spent{};
 }
 
