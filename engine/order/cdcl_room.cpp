@@ -96,11 +96,11 @@ bool Cdcl::can_forget() const {
 
 // Lemmas are the reasons of what was decided since the root, and what a refutation is repeated by.
 // At the root none is needed where nobody repeats one, or where the derivation so far has been
-// replayed.
+// replayed: so they go when half of their room is taken, which leaves the search what it is, and a
+// restart for want of room hardly comes.
 void Cdcl::forget() {
-  if (lemma_literals_ <= std::min(most_lemmas_, most_literals_.value_or(most_lemmas_)) ||
-      !can_forget())
-    return;
+  const std::size_t most = most_lemmas_ / 2;
+  if (lemma_literals_ <= std::min(most, most_literals_.value_or(most)) || !can_forget()) return;
   assert(level() == 0);
   if (!most_literals_) {
     note_roots();
