@@ -53,6 +53,10 @@ class Budget {
   /// The bytes that were asked for when the memory limit was first met; 0 = it was not, -1 = it
   /// was, though nothing was asked for.
   std::int64_t not_begun() const { return not_begun_; }
+  /// The limit on memory, in bytes; 0 = there is none.
+  std::int64_t memory_limit() const {
+    return whole_ != nullptr ? whole_->memory_limit() : memory_limit_;
+  }
   /// Seconds to the limit of time; 0 = there is none.
   double seconds_left() const {
     if (whole_ != nullptr) return whole_->seconds_left();

@@ -14,7 +14,6 @@ constexpr double kActivityLimit = 1e100;
 constexpr double kActivityGrowth = 1 / 0.95;
 constexpr std::size_t kVariables = 1 << 15, kClauses = 1 << 16;  // room at first: not touched yet
 constexpr std::size_t kDepth = 50;  // of the search for redundant literals
-constexpr std::uint32_t kGlue = 3;  // learned clauses of so few levels are kept for good
 
 }  // namespace
 
@@ -183,7 +182,10 @@ Cdcl::Reason Cdcl::attach(std::span<const int> clause, int origin, std::uint32_t
   store_.push_back({place, glue, origin, origin == kLearned ? step_ : -1});
   arena_.push_back(static_cast<int>(clause.size()));
   arena_.insert(arena_.end(), clause.begin(), clause.end());
-  if (origin == kLearned) ++learned_clauses_;
+  if (origin == kLearned) {
+    ++learned_clauses_;
+    learned_literals_ += static_cast<std::int64_t>(clause.size());
+  }
   return {Reason::clause, place};
 }
 
@@ -451,75 +453,6 @@ void Cdcl::mark(std::size_t v, char state) {
   if (seen_[v] != 1) seen_[v] = state;
 }
 
-void Cdcl::reduce() {
-  std::vector<std::size_t> candidates;
-  for (std::size_t i = 0; i < store_.size(); ++i) {
-    const Clause& c = store_[i];
-    const std::span<const int> clause = literals(c.place);
-    if (c.origin != kLearned || c.glue <= kGlue) continue;
-    const Reason& reason = reason_[variable(clause[0])];
-    if (truth(clause[0]) > 0 && reason.kind == Reason::clause && reason.index == c.place) continue;
-    candidates.push_back(i);
-  }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](std::size_t a, std::size_t b) { return store_[a].glue > store_[b].glue; });
-  candidates.resize(candidates.size() / 2);
-  std::vector<char> dropped(store_.size(), 0);
-  for (const std::size_t i : candidates) dropped[i] = 1;
-  learned_clauses_ -= static_cast<std::int64_t>(candidates.size());
-  // Compact. Where a clause was, its new place is left in place of its size, or that it is gone;
-  // reasons and watches, which name places, follow.
-  constexpr int kGone = -2;
-  std::vector<int> arena;
-  std::vector<Clause> store;
-  arena.reserve(arena_.size());
-  for (std::size_t i = 0; i < store_.size(); ++i) {
-    Clause c = store_[i];
-    int& size = arena_[static_cast<std::size_t>(c.place)];
-    const int* const begin = &size;
-    const int used = size & kUsed, length = (size & ~kUsed) + 1;
-    size = kGone;
-    if (dropped[i]) {
-      if (c.step >= 0) proof_.drop(c.step);
-      continue;
-    }
-    c.place = static_cast<int>(arena.size());
-    arena.push_back((length - 1) | used);
-    arena.insert(arena.end(), begin + 1, begin + length);
-    store.push_back(c);
-    size = c.place;
-  }
-  for (std::size_t list = 0; list < watches_.size(); ++list) {
-    const std::span<Watch> watches = watches_[list];
-    for (Watch& w : watches)
-      if (w.clause != Watch::kBinary) w.clause = arena_[static_cast<std::size_t>(w.clause)];
-    const auto gone = std::remove_if(watches.begin(), watches.end(),
-                                     [](const Watch& w) { return w.clause == kGone; });
-    watches_.shorten(list, static_cast<std::size_t>(gone - watches.begin()));
-  }
-  for (const int l : trail_) {
-    Reason& reason = reason_[variable(l)];
-    if (reason.kind == Reason::clause)
-      reason.index = arena_[static_cast<std::size_t>(reason.index)];
-  }
-  arena_ = std::move(arena);
-  store_ = std::move(store);
-  TWILL_LOG("reduced: ", candidates.size(), " learned clauses dropped, ", learned_clauses_,
-            " kept");
-  assert(trail_is_consistent() && watches_are_consistent());
-}
-
-// Lemmas are the reasons of what was decided since the root, and what a refutation is repeated by:
-// at the root, where nobody repeats one, none is needed.
-void Cdcl::forget() {
-  if (!most_literals_ || steps_ != nullptr || lemma_literals_ <= *most_literals_) return;
-  assert(level() == 0);
-  for (const int l : trail_)
-    if (Reason& reason = reason_[variable(l)]; reason.kind == Reason::lemma) reason = {};
-  lemmas_ = {};
-  lemma_literals_ = 0;
-}
-
 Verdict Cdcl::solve(std::int64_t conflict_limit) {
   const Verdict answer = search(conflict_limit);
   if (!assumptions_.empty() && answer != Verdict::sat)
@@ -575,10 +508,11 @@ Verdict Cdcl::search(std::int64_t conflict_limit) {
     if (tires_ && conflicts_ == kMany) pace_ = kPatient;
     increment_ *= kActivityGrowth;
     if (learned_clauses_ > keep_) {
-      reduce();
+      reduce(false);
       keep_ += pace_.more_kept;
     }
-    if (conflicts_ >= next_restart) {
+    if (learned_literals_ > most_learned_) reduce(true);
+    if (conflicts_ >= next_restart || has_many_lemmas()) {
       next_restart = conflicts_ + pace_.restart * luby(++restarts);
       backtrack(0);
       forget();

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -36,6 +37,10 @@ class Cdcl : public OrderSearcher {
   static constexpr std::int64_t kMany = 12'000;
   static constexpr Pace kPatient = {250, 1'000};
 
+  /// For learn_within(): what a literal takes at most, of a learned clause with its watches and
+  /// their room to grow, and of a lemma with its end, while the list is copied to a longer one.
+  static constexpr std::int64_t kLearnedLiteral = 48, kLemmaLiteral = 24;
+
   int new_variable() override;
   /// At any time; the search goes back to its root first. Throws Budget::Spent like every sink of
   /// the engine.
@@ -51,8 +56,13 @@ class Cdcl : public OrderSearcher {
   bool value(Lit literal) const override;
   Cycle least(int from, int to) const override { return theory_->least(from, to); }
   std::vector<char> needed() override;
+  bool learn_within(std::int64_t bytes) override;
+  bool has_forgotten() const override { return forgotten_; }
   bool is_replayed() override { return proof_.refuted(); }
   std::int64_t conflicts() const { return conflicts_; }
+  /// Literals of learned clauses of three literals or more, and of lemmas.
+  std::int64_t learned_literals() const { return learned_literals_; }
+  std::size_t lemma_literals() const { return lemma_literals_; }
 
  private:
   // A clause of more than two literals is named by its place in the arena: its size, with a bit
@@ -112,13 +122,16 @@ class Cdcl : public OrderSearcher {
   std::span<const int> reason_literals(int literal);
   bool redundant(int literal);
   void mark(std::size_t variable, char state);
-  void reduce();
+  void reduce(bool for_room);
   void restart_theory();
+  bool can_forget() const;
+  bool has_many_lemmas() const { return lemma_literals_ > most_lemmas_ && can_forget(); }
   void forget();  // at the root
 
   // The derivation (cdcl_proof.cpp), where a refutation may have to be replayed.
   bool is_noted() const {
-    return steps_ == nullptr && bound_ == nullptr && !most_literals_ && proof_.bytes() < kMostProof;
+    return steps_ == nullptr && bound_ == nullptr && !most_literals_ &&
+           (forgotten_ || proof_.bytes() < most_proof_);
   }
   void note_learned();  // learned_, before it goes back
   void note_refuted();
@@ -198,6 +211,12 @@ class Cdcl : public OrderSearcher {
   std::vector<std::uint64_t> level_stamp_{0};
   std::uint64_t stamp_ = 0;
   std::int64_t conflicts_ = 0, learned_clauses_ = 0, keep_ = 4000;
+  std::int64_t learned_literals_ = 0;
+  // learn_within()
+  std::int64_t most_learned_ = std::numeric_limits<std::int64_t>::max();
+  std::size_t most_lemmas_ = std::numeric_limits<std::size_t>::max(), most_proof_ = kMostProof;
+  bool forgotten_ = false;  // lemmas of a noted derivation
+  bool unnoted_ = false;    // a step is missing in proof_, or was not right
   Seldom seldom_;
 };
 

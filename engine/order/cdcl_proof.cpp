@@ -9,7 +9,10 @@ namespace twill {
 // that imply it, then those of the conflict's level from the oldest on, and what was false at last.
 void Cdcl::note_learned() {
   step_ = -1;
-  if (!is_noted()) return;
+  if (!is_noted()) {
+    unnoted_ = true;
+    return;
+  }
   note_roots();
   const auto name = [&](std::size_t v) {
     const int literal = static_cast<int>(v);

@@ -29,6 +29,11 @@ void HintedProof::shortened(std::size_t clause, int a, int b) {
   noted_.insert(noted_.end(), {kShortened, static_cast<int>(clause), a, b});
 }
 
+bool HintedProof::is_right() {
+  replay();
+  return right_;
+}
+
 bool HintedProof::refuted() {
   replay();
   return right_ && refuted_;

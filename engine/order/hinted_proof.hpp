@@ -43,6 +43,9 @@ class HintedProof {
   /// Of a clause nothing is left but these two literals: the others are false by steps so far.
   void shortened(std::size_t clause, int a, int b);
 
+  /// Replays what has not been: was every step right so far? Then no step to come needs a lemma
+  /// that only earlier ones have named.
+  bool is_right();
   /// Has the empty clause been derived, and was every step right? Replays what has not been.
   bool refuted();
   /// Bytes that it takes.

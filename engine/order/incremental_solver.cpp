@@ -81,6 +81,7 @@ IncrementalSolver::IncrementalSolver(const Search& search, OrderRequest request)
       encoding_(formula_, search.problem, request_, search.choice),
       ii_(request_.ii_high) {
   counted_.complete(encoding_.rows());
+  solver_->learn_within(counted_.count().learned_bytes(search.budget.memory_limit()));
   search.report.formula(formula_);
   TWILL_LOG("formula: I = ", request_.ii_low, " to ", request_.ii_high, ", ", request_.stages,
             " stages (0 = any), ", formula_.variables(), " variables, ", formula_.clauses(),
@@ -107,7 +108,10 @@ Answer IncrementalSolver::ask(Cycle ii, Cycle deadline, std::int64_t conflict_li
   Answer answer = look(ii, deadline, conflict_limit);
   if (answer.verdict != Verdict::unsat || refuted_) return answer;
   // CaDiCaL takes as long as the search. Where that was long its derivation is replayed instead.
-  refuted_ = (spent_ >= kLong && solver_->is_replayed()) || refuted_by_cadical();
+  // So it is, too, where lemmas were forgotten for room, which CaDiCaL would lack.
+  const bool forgotten = solver_->has_forgotten();
+  refuted_ = ((spent_ >= kLong || forgotten) && solver_->is_replayed()) ||
+             (!forgotten && refuted_by_cadical());
   return refuted_ ? answer : Answer{};
 }
 

@@ -31,6 +31,11 @@ std::int64_t FormulaCount::search_bytes() const {
          static_cast<std::int64_t>(DifferenceTheory::most_bytes(static_cast<std::size_t>(nodes)));
 }
 
+std::int64_t FormulaCount::learned_bytes(std::int64_t memory_limit) const {
+  if (memory_limit <= 0) return kMostLearned;
+  return std::clamp((memory_limit - bytes()) / 4, kLeastLearned, kMostLearned);
+}
+
 // (Where more ops share a start than here, the request speaks of starts, and there are more nodes.)
 CountedClauses::CountedClauses(ClauseSink& solver, Budget& budget, const Problem& problem,
                                const OrderRequest& request)
@@ -68,8 +73,9 @@ void CountedClauses::complete(const Differences& rows) {
   for (const DifferenceSum& sum : rows.sums())
     count_.terms += static_cast<std::int64_t>(sum.terms.size());
   TWILL_LOG("memory of a formula: ", (resident_memory() - before_) >> 20, " MiB, its search ",
-            count_.search_bytes() >> 20, " MiB more at most, ", count_.clauses, " clauses, ",
-            count_.nodes, " nodes, ", count_.atoms, " atoms");
+            count_.search_bytes() >> 20, " MiB more at most, what is learned ",
+            count_.learned_bytes(budget_.memory_limit()) >> 20, " MiB at most, ", count_.clauses,
+            " clauses, ", count_.nodes, " nodes, ", count_.atoms, " atoms");
   if (!budget_.room_for(count_.search_bytes())) throw Budget::Spent{};
 }
 

@@ -16,12 +16,16 @@ struct FormulaCount {
   int nodes = 1;
 
   /// Bytes that the formula and its search take at most before the first conflict: what it is
-  /// made from, the solver's lists and watches, and search_bytes(). (What is learned comes to that:
-  /// bench/results/hard.md has how much.)
+  /// made from, the solver's lists and watches, and search_bytes().
   std::int64_t bytes() const;
   /// Of these what its search takes once it is made: the closure of the difference logic with its
   /// way back, and its lists of atoms.
   std::int64_t search_bytes() const;
+  /// What is learned comes to that and takes at most so much, of a limit on memory (0 = none): a
+  /// quarter of what the formula leaves, since there may be another formula beside it, from
+  /// kLeastLearned to kMostLearned. It does not depend on what the process has.
+  std::int64_t learned_bytes(std::int64_t memory_limit) const;
+  static constexpr std::int64_t kLeastLearned = 16 << 20, kMostLearned = 512 << 20;
 };
 
 /// On the way of clauses to a solver: counts them, and ends the work once the budget has no room

@@ -69,6 +69,14 @@ class OrderSearcher : public ClauseSink {
   /// have so many literals.
   void forget_lemmas(std::size_t most_literals) { most_literals_ = most_literals; }
 
+  /// From now on what is learned takes so many bytes at most, as literals are counted: a smaller
+  /// database, and lemmas that are forgotten at the root once their part of the derivation has been
+  /// replayed. (Pairs of literals are kept, and so are lemmas that somebody asks for with their
+  /// steps, or that no derivation is noted of.) False = this searcher does not.
+  virtual bool learn_within(std::int64_t /*bytes*/) { return false; }
+  /// Have lemmas been forgotten that the refutation has used? Then is_replayed() alone confirms it.
+  virtual bool has_forgotten() const { return false; }
+
   /// lemmas() with the steps of their cycles.
   const TheoryLemmas& explained_lemmas() const { return lemmas_; }
 

@@ -242,6 +242,63 @@ TEST_CASE("lemmas that are forgotten change nothing of the search") {
   CHECK(unsat + unknown > 40);
 }
 
+// Ops one after the other, and a period in which the last can just begin or is a cycle too late.
+TEST_CASE("what is learned keeps to its room, and what is refuted is replayed without the rest") {
+  constexpr std::int64_t kRoom = 1 << 20;
+  constexpr std::int64_t kMostLearned = kRoom / 4 / Cdcl::kLearnedLiteral;
+  constexpr std::size_t kMostLemmas = kRoom / 4 / Cdcl::kLemmaLiteral;
+  std::int64_t most_learned = 0, most_within = 0;
+  std::size_t most_lemmas = 0, most_lemmas_within = 0;
+  int sat = 0, unsat = 0, forgotten = 0;
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    CAPTURE(seed);
+    constexpr int kOps = 8;
+    const bool short_of_one = seed % 3 != 0;
+    Budget budget({}, 0, 0, 0);
+    const auto ask = [&](Cdcl& solver, bool within) {
+      Random random(seed);
+      Formula f(solver);
+      Differences rows(f, kOps, 2, 200);
+      std::vector<Cycle> cycles(kOps + 1);
+      for (Cycle& c : cycles) c = random.range(3, 5);
+      Cycle sum = 0;
+      for (int v = 1; v <= kOps; ++v) sum += cycles[static_cast<std::size_t>(v)];
+      for (int u = 1; u <= kOps; ++u)
+        for (int v = 1; v < u; ++v)
+          f.clause({rows.atom({u, v, cycles[static_cast<std::size_t>(u)], 0}),
+                    rows.atom({v, u, cycles[static_cast<std::size_t>(v)], 0})});
+      const Cycle least = sum - *std::max_element(cycles.begin() + 1, cycles.end()) + 1;
+      solver.set_parameters(least - (short_of_one ? 1 : 0), 0);
+      solver.take(rows);
+      Verdict verdict = Verdict::unknown;
+      while (verdict == Verdict::unknown && solver.conflicts() < 100'000) {
+        verdict = solver.solve(1);
+        (within ? most_within : most_learned) =
+            std::max(within ? most_within : most_learned, solver.learned_literals());
+        if (within) most_lemmas_within = std::max(most_lemmas_within, solver.lemma_literals());
+      }
+      return verdict;
+    };
+    Cdcl all(budget, seed), within(budget, seed);
+    CHECK(within.learn_within(kRoom));
+    const Verdict expected = short_of_one ? Verdict::unsat : Verdict::sat;
+    CHECK(ask(all, false) == expected);
+    CHECK(ask(within, true) == expected);
+    most_lemmas = std::max(most_lemmas, all.lemma_literals());
+    CHECK_FALSE(all.has_forgotten());
+    forgotten += within.has_forgotten() ? 1 : 0;
+    if (short_of_one) CHECK(within.is_replayed());
+    ++(short_of_one ? unsat : sat);
+  }
+  // (The last conflict's clause comes to that, and its lemmas.)
+  CHECK(most_within <= kMostLearned + 100);
+  CHECK(most_lemmas_within <= kMostLemmas + 2'000);
+  CHECK(most_learned > 2 * kMostLearned);
+  CHECK(most_lemmas > 2 * kMostLemmas);
+  CHECK(forgotten >= unsat / 2);
+  CHECK(sat > 0);
+}
+
 TEST_CASE("hard clauses: pigeons, with learning, restarts and clause deletion") {
   Budget budget({}, 0, 0, 0);
   Cdcl solver(budget, 0);

@@ -69,6 +69,26 @@ TEST_CASE("what is counted is what the solver gets") {
   }
 }
 
+TEST_CASE("of what is learned the most is known before, by the count and the limit alone") {
+  FormulaCount small, large;
+  large.clauses = 20'000'000;
+  using Count = FormulaCount;
+  CHECK(small.learned_bytes(0) == Count::kMostLearned);
+  CHECK(large.learned_bytes(0) == Count::kMostLearned);
+  for (const std::int64_t limit :
+       {std::int64_t{1} << 20, std::int64_t{100} << 20, std::int64_t{1} << 30,
+        std::int64_t{2} << 30, std::int64_t{16} << 30})
+    for (const FormulaCount& count : {small, large}) {
+      const std::int64_t bytes = count.learned_bytes(limit);
+      CHECK(bytes >= Count::kLeastLearned);
+      CHECK(bytes <= Count::kMostLearned);
+      // Two such formulas are within the limit, but for the least.
+      if (bytes > Count::kLeastLearned) CHECK(2 * bytes + count.bytes() <= limit);
+    }
+  CHECK(small.learned_bytes(std::int64_t{16} << 30) == Count::kMostLearned);
+  CHECK(small.learned_bytes(std::int64_t{1} << 30) > large.learned_bytes(std::int64_t{1} << 30));
+}
+
 TEST_CASE("without room for it, it is not begun or not finished") {
   const HiddenLoop hidden = loop(80);
   const OrderRequest request = two_stages(hidden.schedule.initiation_interval);
