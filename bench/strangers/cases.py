@@ -403,11 +403,11 @@ def seventh(*given, **more):
 
 # The seventh set, of kinds that the others have none of: own/seventh.py. (A lock has no launch: programs of the stand-in run one behind the other.)
 CASES += [
-    seventh("group_norm", dict(B=256), "channels hidden", "mean_ptr rstd_ptr", floats="eps", launch=lambda n: (dict(channels=4, hidden=256 * n - (9 if n else 0), eps=1e-5), (2, 2, 1)),
+    seventh("group_norm_affine", dict(B=256), "channels hidden", "mean_ptr rstd_ptr", floats="eps", launch=lambda n: (dict(channels=4, hidden=256 * n - (9 if n else 0), eps=1e-5), (2, 2, 1)),
             counts=(1, 2, 3)),
     seventh("norm_backward_lock", dict(GROUPS=4, B=1024), "N", "mean_ptr rstd_ptr dw_ptr db_ptr", kinds=i32("lock_ptr")),
     seventh("norm_partial_sums", dict(BM=32, BN=128), "M N", "dw_ptr db_ptr fw_ptr fb_ptr", launch=lambda n: (dict(M=32 * n - (5 if n else 0), N=200), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
-    seventh("varlen_attention", dict(H=2, **TILE), "", "lse_ptr", kinds=i32("cu_q_ptr cu_k_ptr"), tables={"cu_q_ptr": (0, 100, 310, 500), "cu_k_ptr": (0, 130, 340, 700)},
+    seventh("varlen_packed", dict(H=2, **TILE), "", "lse_ptr", kinds=i32("cu_q_ptr cu_k_ptr"), tables={"cu_q_ptr": (0, 100, 310, 500), "cu_k_ptr": (0, 130, 340, 700)},
             launch=lambda n: (dict(scale=0.1), (4, 2, 3)), counts=(1,)),
     seventh("combine_splits", dict(MOST=8, SPLIT=128, D=128), "", "part_ptr lse_ptr", kinds=i32("length_ptr"), tables={"length_ptr": (5, 128, 129, 1000)},
             launch=lambda n: ({}, (4, 2, 1)), counts=(1,)),

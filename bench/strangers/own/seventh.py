@@ -4,7 +4,7 @@ import triton.language as tl
 
 
 @triton.jit
-def group_norm(x_ptr, w_ptr, b_ptr, y_ptr, mean_ptr, rstd_ptr, channels, hidden, eps, B: tl.constexpr):
+def group_norm_affine(x_ptr, w_ptr, b_ptr, y_ptr, mean_ptr, rstd_ptr, channels, hidden, eps, B: tl.constexpr):
     """Liger's: a group of channels a program, sums and squares in one loop, channels with a weight each in two nested ones."""
     group = tl.program_id(1)
     base = (tl.program_id(0) * tl.num_programs(1) + group) * channels * hidden
@@ -76,7 +76,7 @@ def norm_partial_sums(dw_ptr, db_ptr, fw_ptr, fb_ptr, M, N, BM: tl.constexpr, BN
 
 
 @triton.jit
-def varlen_attention(q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, cu_q_ptr, cu_k_ptr, scale, H: tl.constexpr, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+def varlen_packed(q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, cu_q_ptr, cu_k_ptr, scale, H: tl.constexpr, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
     """Sequences of their own lengths behind each other, causal from the end, as cu_seqlens say; programs behind a sequence return."""
     batch = tl.program_id(2)
     head = tl.program_id(1)
