@@ -397,6 +397,39 @@ CASES += [
 ]
 
 
+def seventh(*given, **more):
+    return own(*given, path="seventh.py", **more)
+
+
+# The seventh set, of kinds that the others have none of: own/seventh.py. (A lock has no launch: programs of the stand-in run one behind the other.)
+CASES += [
+    seventh("group_norm_affine", dict(B=256), "channels hidden", "mean_ptr rstd_ptr", floats="eps", launch=lambda n: (dict(channels=4, hidden=256 * n - (9 if n else 0), eps=1e-5), (2, 2, 1)),
+            counts=(1, 2, 3)),
+    seventh("norm_backward_lock", dict(GROUPS=4, B=1024), "N", "mean_ptr rstd_ptr dw_ptr db_ptr", kinds=i32("lock_ptr")),
+    seventh("norm_partial_sums", dict(BM=32, BN=128), "M N", "dw_ptr db_ptr fw_ptr fb_ptr", launch=lambda n: (dict(M=32 * n - (5 if n else 0), N=200), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    seventh("varlen_packed", dict(H=2, **TILE), "", "lse_ptr", kinds=i32("cu_q_ptr cu_k_ptr"), tables={"cu_q_ptr": (0, 100, 310, 500), "cu_k_ptr": (0, 130, 340, 700)},
+            launch=lambda n: (dict(scale=0.1), (4, 2, 3)), counts=(1,)),
+    seventh("combine_splits", dict(MOST=8, SPLIT=128, D=128), "", "part_ptr lse_ptr", kinds=i32("length_ptr"), tables={"length_ptr": (5, 128, 129, 1000)},
+            launch=lambda n: ({}, (4, 2, 1)), counts=(1,)),
+    seventh("grouped_fp8_accumulate", dict(BM=64, BN=128, BK=64, GROUP=128), "M N K", "as_ptr bs_ptr", kinds={"a_ptr": "fp8e4nv", "b_ptr": "fp8e4nv", "c_ptr": "bf16"},
+            launch=lambda n: (dict(M=100, N=256, K=128 * n - (16 if n else 0)), (2, 2, 1)), counts=(0, 1, 2, 3, 7)),
+    seventh("moe_down_scatter", dict(BM=64, BN=128, BK=64), "N K tokens", "gate_ptr y_ptr", kinds=i32("ids_ptr experts_ptr"),
+            tables={"ids_ptr": tuple(37 * k % 150 if k < 150 else 150 for k in range(192)), "experts_ptr": (1, 0, 2)},
+            launch=lambda n: (dict(N=256, K=64 * n - (8 if n else 0), tokens=150), (3, 2, 1)), counts=(1, 2, 3, 7)),
+    seventh("chunk_scan", dict(M=64, N=64, S=64, D=64), "L", "da_ptr dt_ptr d_ptr", negative=("da_ptr",), launch=lambda n: (dict(L=64 * n), (n, 2, 1)), counts=(1, 2, 3)),
+    seventh("rwkv_steps", dict(D=64), "T", "w_ptr u_ptr last_ptr", launch=lambda n: (dict(T=n), (3, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    seventh("alibi_window", dict(WINDOW=100, **TILE), "n", "slope_ptr", launch=lambda n: (dict(n=length(n), scale=0.1), ((n + 1) // 2, 2, 1)), counts=(1, 2, 3, 7), scale={"slope_ptr": 0.1}),
+    seventh("dropout_residual_norm", dict(B=512), "N seed", floats="p eps", kinds={"kept_ptr": "i8"}, launch=lambda n: (dict(N=512 * n - (9 if n else 0), p=0.2, seed=7, eps=1e-5), (3, 1, 1)),
+            counts=(1, 2, 3, 7)),
+    seventh("int4_rows_gemm", dict(BM=64, BN=128, BK=64), "K N", kinds={"w_ptr": "i8"}, scale={"w_ptr": 60.0, "zero_ptr": 8.0, "scale_ptr": 0.1},
+            launch=lambda n: (dict(K=64 * n, N=256), (2, 2, 1)), counts=(0, 1, 2, 3, 7)),
+    seventh("softmax_columns", dict(B=64, W=64), "R C", launch=lambda n: (dict(R=64 * n - (9 if n else 0), C=100), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    seventh("thomas_forward", dict(B=128), "n systems", "a_ptr b_ptr c_ptr d_ptr cp_ptr dp_ptr", launch=lambda n: (dict(n=n, systems=200), (2, 1, 1)), counts=(0, 1, 2, 3, 7)),
+    seventh("block_mask_product", dict(BM=128, BN=128, BK=64), "N K", kinds=i32("on_ptr"), tables={"on_ptr": (1, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0, 1, 1)},
+            launch=lambda n: (dict(N=256, K=64 * n), (2, 2, 1)), counts=(1, 2, 3, 7)),
+]
+
+
 def find(folder, name):
     """The case of that name: one of these, or one that lies beside a kernel made at random (random_kernel.py)."""
     described = os.path.join(folder, "random", name + ".json")
