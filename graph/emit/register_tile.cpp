@@ -60,12 +60,12 @@ std::vector<std::pair<std::int64_t, std::int64_t>> elements(const RegisterTile& 
 }
 
 std::int64_t column_bits_of_threads(const RegisterTile& tile) {
-  constexpr int kLanes = 32;
+  constexpr int kLanesOfWarp = 32;
   const auto first = elements(tile, 0, 0);
   std::int64_t bits = 0, known = 0;
   for (const auto& [row, column] : first) known |= column;
   for (int warp = 0; warp < tile.warps; ++warp)
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (int lane = 0; lane < kLanesOfWarp; ++lane) {
       const auto mine = elements(tile, warp, lane);
       if (mine.size() != first.size()) return 0;
       for (std::size_t k = 0; k < mine.size(); ++k) bits |= mine[k].second ^ first[k].second;
