@@ -1,6 +1,7 @@
 #include "engine/kernel_search.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -376,7 +377,7 @@ class KernelSearch {
     std::int64_t& limit = way.search.conflict_limit;
     limit = limit > 0 ? std::max<std::int64_t>(1, limit / kShareOfWay) : kMostOfWay;
     way.search = left_.timed(std::move(way.search));
-    ProgramResult again = best_program(source_, way, left_.stop());
+    ProgramResult again = program_of_way(way, name);
     if (!again.made || (first_.module_meaning && !again.made->module_meaning)) return;
     MadeProgram& now = *again.made;
     if (way.kept_back == 0 && leaves_free(now, kBarrierRoom)) roomy_.insert(name);
@@ -400,7 +401,15 @@ class KernelSearch {
     std::string name = way.search.handover ? "" : "no handover";
     for (const std::string& goal : way.search.goals) name += "," + goal;
     for (const auto& [op, other] : way.together) name += ";" + op + "," + other;
-    return name + (leeway_.scarce ? ";scarce" : "");
+    return name;
+  }
+
+  /// Asked once: a way may be gone again with other leeway for its text.
+  const ProgramResult& program_of_way(const ProgramOptions& way, const std::string& name) {
+    const std::pair key{name, way.kept_back};
+    const auto known = asked_.find(key);
+    if (known != asked_.end()) return known->second;
+    return asked_.emplace(key, best_program(source_, way, left_.stop())).first->second;
   }
 
   const ProgramSource& source_;
@@ -409,6 +418,7 @@ class KernelSearch {
   const ProgramOptions& options_;
   LimitsLeft left_;
   Leeway leeway_;
+  std::map<std::pair<std::string, Amount>, ProgramResult> asked_;  ///< by name_of() and kept_back
   std::set<std::string> roomy_;    ///< name_of() ways whose schedule leaves kBarrierRoom free
   std::set<std::string> ordered_;  ///< texts that put_in_order() has had: ways may give one again
   MadeProgram first_;
