@@ -33,7 +33,7 @@ std::int64_t FormulaCount::search_bytes() const {
 
 std::int64_t FormulaCount::learned_bytes(std::int64_t memory_limit) const {
   if (memory_limit <= 0) return kMostLearned;
-  return std::clamp((memory_limit - bytes()) / 4, kLeastLearned, kMostLearned);
+  return std::clamp((memory_limit - bytes()) / 2, kLeastLearned, kMostLearned);
 }
 
 // (Where more ops share a start than here, the request speaks of starts, and there are more nodes.)
