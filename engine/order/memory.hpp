@@ -22,9 +22,10 @@ struct FormulaCount {
   /// way back, and its lists of atoms.
   std::int64_t search_bytes() const;
   /// What is learned comes to that and takes at most so much, of a limit on memory (0 = none): half
-  /// of what the formula leaves, since there may be another formula beside it, from kLeastLearned to
-  /// kMostLearned. It does not depend on what the process has. (The program's own limit grows with
-  /// the number of threads, from 2 GiB: there a formula of at most 1 GiB has kMostLearned with any.)
+  /// of what the formula leaves, since there may be another formula beside it, from kLeastLearned
+  /// to kMostLearned. It does not depend on what the process has. (The program's own limit grows
+  /// with the number of threads, from 2 GiB: there a formula of at most 1 GiB has kMostLearned with
+  /// any.)
   std::int64_t learned_bytes(std::int64_t memory_limit) const;
   static constexpr std::int64_t kLeastLearned = 16 << 20, kMostLearned = 512 << 20;
 };
