@@ -87,6 +87,9 @@ class Planner {
                      "its number of iterations is not the same for all programs of the grid, so "
                      "that it need not be a multiple of " +
                          std::to_string(plan_.user->unrolled) + " (--unroll)"};
+    // (Here, since to make a program legal the judge may need a minute.)
+    if (plan_.user != nullptr && !plan_.user->incomplete.empty())
+      return Refusal{"function", plan_.user->incomplete};
     return std::nullopt;
   }
 

@@ -46,6 +46,19 @@ std::optional<double> real_operation(std::string_view name, const double* x) {
   return std::nullopt;
 }
 
+/// A constant that is converted is one number for everybody, not one with an error.
+bool converts_constant(const Module& module, const Operation& op) {
+  const Operation* now = &op;
+  for (int step = 0; step < 40; ++step) {
+    const bool converts = now->name == "arith.truncf" || now->name == "arith.extf";
+    if (!converts && (now->name != "tt.splat" || step == 0)) return now->name == "arith.constant";
+    const int made = now->operands.size() == 1 ? module.value(now->operands[0]).op : kNone;
+    if (made == kNone) return false;
+    now = &module.op(made);
+  }
+  return false;
+}
+
 int bits_of(const Type& type) {
   int bits = 64;  // (of an index, too)
   if (type.element.starts_with('i'))
@@ -455,12 +468,13 @@ bool Interpreter::elementwise(int op) {
       result.whole.push_back(cut_to(*x, bits));
     }
   } else {
+    const auto* const to = converts_constant(m_, o) ? meaning::number_type(t.element) : nullptr;
     for (std::size_t e = 0; e < most; ++e) {
       double x[3] = {0, 0, 0};
       for (std::size_t k = 0; k < std::min<std::size_t>(3, in.size()); ++k) x[k] = real(k, e);
       const auto y = real_operation(name, x);
       if (!y) return false;
-      result.real.push_back(*y);
+      result.real.push_back(to == nullptr ? *y : meaning::rounded(*to, *y));
     }
   }
   set(op, std::move(result));

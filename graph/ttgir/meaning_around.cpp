@@ -7,6 +7,7 @@
 #include "graph/meaning/number_type.hpp"
 #include "graph/ttgir/branch_condition.hpp"
 #include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/converted_constant.hpp"
 #include "graph/ttgir/element_places.hpp"
 #include "graph/ttgir/index_ops.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
@@ -353,8 +354,12 @@ meaning::Place MeaningBuilder::masked_place(int index, int copy, int dimension,
   // (Where nothing is said of elements that are left out, anything is right: 0.)
   if (op.name == "tt.load" && behind != kNone) {
     const int made = m_.value(behind).op;
-    if (made == kNone || m_.op(made).name != "arith.constant") return where;
-    where.outside = constant(index, behind).operand.number;
+    if (made != kNone && m_.op(made).name == "arith.constant")
+      where.outside = constant(index, behind).operand.number;
+    else if (const auto known = converted_constant(m_, behind))
+      where.outside = known->of(constant(index, known->value).operand.number);
+    else
+      return where;
   }
   return place_by_elements(op.operands[0], copy, dimension, shape, std::move(where), mask);
 }

@@ -11,6 +11,7 @@
 #include "graph/meaning/integers.hpp"
 #include "graph/ttgir/comparison.hpp"
 #include "graph/ttgir/constants.hpp"
+#include "graph/ttgir/converted_constant.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
 
 namespace twill::ttgir {
@@ -276,7 +277,10 @@ bool MeaningBuilder::masked_move(int index, meaning::Value& value, Where where, 
       if (op.name != "tt.load") refuse(index, "it is not known what its mask leaves");
       // (Where nothing is said, anything is right: 0.)
       Operand other;
-      if (behind != kNone) other = source(index, behind, where, copy, dimension).operand;
+      if (const auto known = behind == kNone ? std::nullopt : converted_constant(m_, behind))
+        other.number = known->of(constant(index, known->value).operand.number);
+      else if (behind != kNone)
+        other = source(index, behind, where, copy, dimension).operand;
       if (other.value >= 0 || !other.constant.empty())
         refuse(index, "what it loads where its mask is false is no number");
       value.operands = {other};

@@ -404,6 +404,11 @@ TEST_CASE("a function that may return before its loop is not written as one that
   const EmittedKernel none = emit_kernel(program_source(read_triton(text, "module", "", options)));
   CHECK(none.text.empty());
   CHECK(none.result.why.find("the function branches from block to block") != std::string::npos);
+  // No schedule changes that, and no other one is searched for.
+  REQUIRE(none.result.made);
+  const auto text_of_best = emit_program(*none.result.made);
+  REQUIRE(std::holds_alternative<program::Refusal>(text_of_best));
+  CHECK(std::get<program::Refusal>(text_of_best).of_loop);
 }
 
 // (The refusal comes from where places are made texts, before there is a plan.)

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <functional>
+#include <limits>
 
 #include "graph/index.hpp"
 #include "graph/meaning/bounds.hpp"
@@ -95,9 +96,11 @@ meaning::TensorTiles executed(const meaning::Meaning& m, int n, const meaning::T
   return out;
 }
 
-/// The loop of ragged.ttgir, or of one with another width, beside the formula.
+/// The loop of ragged.ttgir, or of one with another width, or with another number for what is not
+/// loaded, beside the formula.
 void check_ragged(const std::string& text,
-                  const std::function<std::int64_t(const meaning::Launch&)>& width_of) {
+                  const std::function<std::int64_t(const meaning::Launch&)>& width_of,
+                  double outside = 0.5) {
   const LoweredModule lowered = lowered_text(text);
   const ModuleMeaning made = meaning_of(lowered);
   for (int n = 0; n <= 9; ++n) {
@@ -123,7 +126,8 @@ void check_ragged(const std::string& text,
           const bool last = i == n;  // behind the loop
           const bool inside = r < height && (last || at_column < width);
           if (!last) {
-            const double loaded = at_column < width ? run.inputs[at(x)][at(i)].data[at(k)] : 0.5;
+            const double loaded =
+                at_column < width ? run.inputs[at(x)][at(i)].data[at(k)] : outside;
             sum[at(k)] += at_column - r >= 9 ? loaded : 0;
           }
           const double right = inside ? sum[at(k)] : 0;
@@ -331,6 +335,42 @@ TEST_CASE("a mask that is no rule of places leaves a tile without a place") {
             .starts_with("arith.ceildivsi of line"));
   // (A word that begins as a predicate is none: it was read as one.)
   CHECK(without_place(replaced(ragged(), "cmpi slt,", "cmpi sltx,")) > 0);
+}
+
+TEST_CASE("what a masked load leaves outside may be a constant that is converted") {
+  const std::string text = replaced(
+      ragged(), "%other = arith.constant dense<5.000000e-01> : tensor<32x16xf32, #blocked>",
+      "%tenth = arith.constant 1.000000e-01 : f32\n"
+      "    %cut = arith.truncf %tenth : f32 to f16\n"
+      "    %back = arith.extf %cut : f16 to f32\n"
+      "    %other = tt.splat %back : f32 -> tensor<32x16xf32, #blocked>");
+  constexpr double kCut = 0.0999755859375;  // (0.1 in f16, by hand: 1638 / 2^14)
+  check_ragged(
+      text, [](const meaning::Launch& launch) { return launch.arguments[4]; }, kCut);
+  CHECK(without_place(text) == 0);
+  const auto outside = [](const std::string& one) {
+    const ModuleMeaning made = meaning_of(lowered_text(one));
+    for (const meaning::Value& value : made.meaning.values)
+      if (value.function == meaning::Function::load && !value.operands.empty())
+        return value.operands[0].number;
+    return made.kernel.places[at(loaded_tensor(made.meaning))].outside;
+  };
+  CHECK(outside(text) == kCut);
+  // Too large for f16.
+  CHECK(outside(replaced(text, "1.000000e-01 : f32", "-1.000000e+30 : f32")) ==
+        -std::numeric_limits<double>::infinity());
+  // Under a mask that is comparisons of numbers.
+  const std::string either =
+      replaced(text, "%tile = tt.load %from, %in3,",
+               "%either = arith.ori %in_rows2, %in3 : tensor<32x16xi1, #blocked>\n"
+               "      %tile = tt.load %from, %either,");
+  CHECK(without_place(either) == 0);
+  CHECK(outside(either) == kCut);
+  // Rounded in another way; of what is no constant.
+  CHECK(without_place(
+            replaced(text, "truncf %tenth :", "truncf %tenth {roundingmode = 3 : i32} :")) > 0);
+  CHECK(without_place(replaced(text, "%tenth = arith.constant 1.000000e-01 : f32",
+                               "%tenth = arith.sitofp %height : i32 to f32")) > 0);
 }
 
 TEST_CASE("another bound is another number") {
