@@ -32,12 +32,12 @@ inline std::optional<ConvertedConstant> converted_constant(const Module& module,
   constexpr std::string_view kRepeats[] = {"tt.splat", "tt.broadcast", "tt.expand_dims",
                                            "ttg.convert_layout"};
   constexpr std::string_view kTypes[] = {"f16", "bf16", "f32"};
-  constexpr int kMostSteps = 40;
+  constexpr int kMostConversions = 40;
   const auto is_one_of = [](const auto& list, std::string_view name) {
     return std::find(std::begin(list), std::end(list), name) != std::end(list);
   };
   ConvertedConstant found;
-  for (int step = 0; step < kMostSteps; ++step) {
+  for (int step = 0; step < kMostConversions; ++step) {
     const int made = module.value(value).op;
     if (made == kNone) return std::nullopt;
     const Operation& op = module.op(made);
