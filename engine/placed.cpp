@@ -47,6 +47,7 @@ struct PlacementWay {
   }
 };
 
+// (PlacedAnswers, which has a public name, is made of what a way takes for granted.)
 struct PlacedAnswers::Known {
   std::map<PlacementGranted, Solution> of;
 };

@@ -238,7 +238,6 @@ std::string mover(const meaning::Meaning& meaning, int tensor) {
 
 std::variant<Axes, Refusal> user_tensors(const meaning::Meaning& meaning,
                                          const meaning::UserKernel& user) {
-  if (!user.incomplete.empty()) return Refusal{"function", user.incomplete};
   Axes axes;
   axes.tensor_of.assign(meaning.tensors.size(), -1);
   axes.part_of.assign(meaning.tensors.size(), 0);
