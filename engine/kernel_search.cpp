@@ -185,13 +185,18 @@ class KernelSearch {
     }
     try_for_limits();
     // (More of them than any slot has otherwise: the last thing to try.)
-    if (const auto* no = std::get_if<program::Refusal>(&emitted_);
-        no != nullptr && no->rule == emit::kOlderCopies && first_.module_meaning) {
+    if (refused_for_old() && first_.module_meaning) {
       leeway_.old = true;
       leeway_.scarce = false;
       emitted_ = text_of(first_, kernel_, leeway_);
       result_.result.made = first_;
     }
+    for (const ProgramOptions& way : roomier_ways(options_))
+      if (refused_for_old() && first_.module_meaning) try_way(way);
+  }
+  bool refused_for_old() const {
+    const auto* no = std::get_if<program::Refusal>(&emitted_);
+    return no != nullptr && no->rule == emit::kOlderCopies;
   }
 
   /// Bytes of the matrices that are stored, for whose way out the problem has no room.

@@ -345,9 +345,6 @@ class LoopPrinter {
           (handed == nullptr || handed->type != m_.values[at(value)].type))
         throw Refusal{"operand",
                       m_.values[at(value)].id + " begins with a value from before the loop"};
-      if (m_.values[at(value)].shape.empty())
-        throw Refusal{"operand",
-                      m_.values[at(value)].id + " is a number that is carried in memory"};
       if (!said) line(1, "# What is carried into iteration 0.");
       said = true;
       for (int d = 1; d <= carried; ++d) {
@@ -356,7 +353,7 @@ class LoopPrinter {
         if (handed != nullptr)
           carried_in(values, value, to, *handed, plan_.on_tmem(storage));
         else
-          line(1, to + ".store(" + values.filled_first(value, first->what, false) + ")");
+          line(1, to + ".store(" + values.stored_first(value, first->what) + ")");
       }
       if (!plan_.on_tmem(storage) && m_.values[at(value)].shape.size() == 2)
         line(1, "fence_async_shared()  # ordinary writes, perhaps read by the asynchronous proxy");

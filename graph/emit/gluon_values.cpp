@@ -382,6 +382,14 @@ std::string ValuePrinter::filled_first(int value, const Operand& what, bool of_l
   return repeated(text, one, layout_of(value));
 }
 
+std::string ValuePrinter::stored_first(int value, const Operand& what) const {
+  const std::string text = filled_first(value, what, false);
+  const Value& one = plan_.meaning->values[at(value)];
+  if (!one.shape.empty()) return text;
+  return "gl.full([1], " + text + ", " + gluon_type(one.type) + ", " +
+         lone_vector_layout(1, plan_.warps(slot_)) + ")";
+}
+
 std::string ValuePrinter::repeated(const std::string& number, const Value& of,
                                    const Layout& layout) const {
   std::string shape;

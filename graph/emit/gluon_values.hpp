@@ -87,6 +87,9 @@ class ValuePrinter {
   /// What a carried value begins with: a number, or one of the launch. Only where the latter is in
   /// reach (`of_launch`).
   std::string filled_first(int value, const meaning::Operand& what, bool of_launch) const;
+  /// The same as it is written to a buffer, beside what is no number of the launch: a number is a
+  /// vector of one element there.
+  std::string stored_first(int value, const meaning::Operand& what) const;
   /// What a carried value begins with, in that value's layout and type: a number is repeated.
   /// Throws Refusal where it is another tile.
   std::string begun(int value, const Expression& first) const;

@@ -139,6 +139,12 @@ void Builder::set_registers(std::size_t node, int value) {
   at(node).result = "registers";
 }
 
+/// Its result is a number, which each thread of its slot has; another slot is given it.
+void Builder::set_number(std::size_t node) {
+  at(node).registers = 1;
+  at(node).result = "registers";
+}
+
 void Builder::add_traffic(std::size_t node, std::int64_t bytes) {
   if (bytes > 0 && has_unit(kShared)) at(node).traffic.emplace_back(kShared, bytes);
 }
@@ -468,6 +474,8 @@ void Builder::add_compute(int index, int copy) {
   }
   for (const int value : op.results)
     if (is_tile(value, TypeKind::tensor)) set_registers(node, value);
+  if (reduction && !op.results.empty() && type(op.results[0]).kind == TypeKind::scalar)
+    set_number(node);
   if (c == OpClass::tmem_store && is_fresh_writer(index) && has_memory("tmem"))
     at(node).result = "tmem";
   if (c == OpClass::local_store && is_fresh_writer(index) && has_memory("smem"))
@@ -486,7 +494,7 @@ void Builder::add_number(int index) {
                chooses ? std::vector<std::string>{"elementwise", "add"} : kinds_of(m_, op, false));
   set_tile(node, {1, std::int64_t{32} * out_.warps}, type(op.results[0]));
   at(node).width = width_of(1);
-  at(node).result = "none";
+  set_number(node);
   results_at(index, 0, node);
 }
 

@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW.update({f"scores-biased-{machine}": 4 for machine in BOTH})  # (vectors of 32 and of 64)
@@ -38,9 +38,10 @@ IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
 # (No run here is as long as their rings.)
 IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
                 for name in ("behind-in-two", "stats-updated", "numbers-stored", "numbers-where", "every-third", "numbers-kept")})
+IMPLIED.update({"splits-combined-hopper": 1, "splits-combined-blackwell": 2})
 # (What the storing slot tells of one store it tells behind the other's; no run here goes
 # round a ring of five twice.)
-IMPLIED.update({"halves-hopper": 1, "halves-blackwell": 2, "groups-scaled-hopper": 3, "groups-scaled-blackwell": 3, "between-groups-hopper": 2,
+IMPLIED.update({"halves-hopper": 1, "halves-blackwell": 2, "groups-scaled-hopper": 2, "groups-scaled-blackwell": 2, "between-groups-hopper": 2,
                 "between-groups-blackwell": 1})
 # (Likewise rings of nine and eleven; the words are loaded again by who needs their rows.)
 IMPLIED.update({"rows-chosen-hopper": 3, "rows-chosen-blackwell": 3})
@@ -991,6 +992,29 @@ class GatesMultiplied:
             yield off(self.v, each.cumprod(axis=1))
 
 
+class SplitsCombined:
+    """splits_combined(x, lse, steps, y, all): three rows, of n parts, none, and one."""
+    MOST = 8
+
+    def make(self, n, random):
+        self.steps, self.grid = np.array([n, 0, min(n, 1)], np.int32), (3,)
+        self.trips = int(self.steps.sum())
+        self.x, self.lse = around.floats(random, 3, self.MOST, 128), around.floats(random, 3, self.MOST) * np.float32(8)
+        self.y, self.all = np.full((3, 128), np.nan, np.float32), np.full(3, np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.lse, self.steps, self.y, self.all]
+
+    def errors(self):
+        for row, steps in enumerate(self.steps):
+            lse = self.lse[row, :steps].astype(np.float64)
+            most = lse.max(initial=-64.0)
+            weights = np.exp2(lse - most)
+            total = max(weights.sum(), 0.0078125)
+            yield off(self.y[row], weights @ self.x[row, :steps].astype(np.float64) / total)
+            yield off(self.all[row], most + np.log2(total))
+
+
 class WithoutSign:
     """without_sign(x, y, z, v, most, least, place, steps): words of all 32 bits, some of them next to each other."""
 
@@ -1069,7 +1093,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
                        "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted, "scores-dropped": ScoresDropped, "places-hashed": PlacesHashed,
                        "experts-skipped": ExpertsSkipped, "parts-merged": PartsMerged, "gap-jumped": GapJumped,
-                       "gates-multiplied": GatesMultiplied})
+                       "gates-multiplied": GatesMultiplied, "splits-combined": SplitsCombined})
 
 
 def main():

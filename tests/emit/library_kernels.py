@@ -775,6 +775,28 @@ def gates_multiplied(x_ptr, y_ptr, z_ptr, each_ptr, all_ptr, v_ptr, steps, M: tl
     tl.store(all_ptr + r, so_far)
 
 
+@triton.jit
+def splits_combined(x_ptr, lse_ptr, steps_ptr, y_ptr, all_ptr, MOST: tl.constexpr, D: tl.constexpr):
+    """The second kernel of split attention: parts of a row are weighed by numbers alone, which are carried."""
+    row = tl.program_id(0)
+    d = tl.arange(0, D)
+    steps = tl.load(steps_ptr + row)
+    m = -64.0
+    l = 0.0
+    acc = tl.zeros([D], tl.float32)
+    for i in range(0, steps):
+        x = tl.load(x_ptr + (row * MOST + i) * D + d)
+        lse = tl.load(lse_ptr + row * MOST + i)
+        new = tl.maximum(m, lse)
+        old = tl.exp2(m - new)
+        own = tl.exp2(lse - new)
+        acc = acc * old + own * x
+        l = l * old + own
+        m = new
+    tl.store(y_ptr + row * D + d, acc / tl.maximum(l, 0.0078125))
+    tl.store(all_ptr + row, m + tl.log2(tl.maximum(l, 0.0078125)))
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -826,6 +848,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_merged, "o_ptr=*fp32:16, lse_ptr=*fp32:16, new_ptr=*fp32:16, new_lse_ptr=*fp32:16, steps=i32", dict(H=16, D=128)),
     (gap_jumped, "x_ptr=*fp32:16, y_ptr=*fp32:16, sum_ptr=*fp32:16, steps=i32, first=i32, skip=i32, columns=i32:16", dict(M=16, N=64)),
     (gates_multiplied, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, each_ptr=*fp32:16, all_ptr=*fp32:16, v_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
+    (splits_combined, "x_ptr=*fp32:16, lse_ptr=*fp32:16, steps_ptr=*i32:16, y_ptr=*fp32:16, all_ptr=*fp32:16", dict(MOST=8, D=128)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
