@@ -2,6 +2,7 @@
 // no rule of places: beside the module executed op by op, and as programs.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -105,6 +106,50 @@ std::string factors(const std::string& type, const std::string& sum, const std::
 }
 
 }  // namespace
+
+TEST_CASE("a number takes a register of its slot, and memory on its way to another one") {
+  const LoweredModule lowered = lowered_as(file_text("splits-combined-hopper"));
+  const ModuleMeaning made = meaning_as(lowered);
+  std::vector<std::string> numbers;
+  for (std::size_t v = 0; v < made.meaning.values.size(); ++v)
+    if (made.meaning.in_loop(static_cast<int>(v)) && made.meaning.values[v].shape.empty())
+      numbers.push_back(made.meaning.values[v].id);
+  int ops = 0;
+  for (const KernelOp& op : lowered.loop.kernel.ops)
+    if (std::find(numbers.begin(), numbers.end(), op.id) != numbers.end()) {
+      CAPTURE(op.id);
+      CHECK(op.registers == 1);
+      ++ops;
+    }
+  CHECK(ops == 2);  // the largest weight and their sum
+  // With one of them on another slot than who uses it.
+  ProgramSource source =
+      program_source(read_triton(file_text("splits-combined-hopper"), "m", "hopper", {}));
+  const auto index_of = [](const Problem& problem, const std::string& id) {
+    const auto found = std::find_if(problem.ops.begin(), problem.ops.end(),
+                                    [&](const Op& op) { return op.id == id; });
+    REQUIRE(found != problem.ops.end());
+    return static_cast<int>(found - problem.ops.begin());
+  };
+  for (Lowered& layout : source.layouts) {
+    Pin pin;
+    pin.kind = Pin::other_slot;
+    pin.op = index_of(layout.problem, "new");
+    pin.other = index_of(layout.problem, "acc_16");
+    layout.problem.pins.push_back(pin);
+  }
+  const ProgramResult apart = best_program(source, {});
+  CAPTURE(apart.why);
+  REQUIRE(apart.made);
+  const program::Program& program = apart.made->program;
+  const auto new_op = std::find_if(program.ops.begin(), program.ops.end(),
+                                   [](const auto& op) { return op.id == "new"; });
+  REQUIRE(new_op != program.ops.end());
+  const auto& written = new_op->writes;
+  CHECK(std::any_of(written.begin(), written.end(), [&](int s) {
+    return program.storages[at(s)].kind == program::Storage::in_memory;
+  }));
+}
 
 TEST_CASE("numbers that a loop carries, loads and makes of reductions") {
   const LoweredModule lowered = lowered_as(file_text("numbers"));
