@@ -105,10 +105,13 @@ bool MeaningBuilder::integers(int index, meaning::Value& value, Where where, int
     }
     read(op.operands[0]);
     value.function = Function::copy;
-    if (op.name == "arith.extsi" || flags) return true;
+    // (Flags are words of 32 bits; as a byte one is cut out of them.)
+    const bool byte = flags && type(op.results[0]).element == "i8";
+    if (op.name == "arith.extsi" || (flags && !byte)) return true;
     // The bits that there are, without a sign; those that are left.
     value.function = Function::bit_and;
-    value.operands.push_back(whole_number(to_flags ? 1 : op.name == "arith.trunci" ? -1 : 255));
+    value.operands.push_back(
+        whole_number(to_flags || byte ? 1 : op.name == "arith.trunci" ? -1 : 255));
     return true;
   }
   const auto* found = std::find_if(std::begin(kIntegerOps), std::end(kIntegerOps),
