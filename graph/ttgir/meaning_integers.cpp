@@ -110,8 +110,9 @@ bool MeaningBuilder::integers(int index, meaning::Value& value, Where where, int
     if (op.name == "arith.extsi" || (flags && !byte)) return true;
     // The bits that there are, without a sign; those that are left.
     value.function = Function::bit_and;
-    value.operands.push_back(
-        whole_number(to_flags || byte ? 1 : op.name == "arith.trunci" ? -1 : 255));
+    value.operands.push_back(whole_number(to_flags || byte            ? 1
+                                          : op.name == "arith.trunci" ? -1
+                                                                      : 255));
     return true;
   }
   const auto* found = std::find_if(std::begin(kIntegerOps), std::end(kIntegerOps),
