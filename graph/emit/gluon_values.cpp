@@ -383,7 +383,7 @@ std::string ValuePrinter::filled_first(int value, const Operand& what, bool of_l
 }
 
 std::string ValuePrinter::stored_first(int value, const Operand& what) const {
-  const std::string text = filled_first(value, what, false);
+  std::string text = filled_first(value, what, false);
   const Value& one = plan_.meaning->values[at(value)];
   if (!one.shape.empty()) return text;
   return "gl.full([1], " + text + ", " + gluon_type(one.type) + ", " +
