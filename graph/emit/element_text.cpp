@@ -214,8 +214,8 @@ std::int64_t let_through_together(const Plan& plan, const meaning::IndexComparis
     case How::at_most: return together(one.b, one.a, 0);
     case How::more: return together(one.a, one.b, 1);
     case How::at_least: return together(one.a, one.b, 0);
-    case How::equal: return std::gcd(together(one.a, one.b, 0), together(one.b, one.a, 0));
-    case How::unequal: return 1;
+    case How::equal:
+    case How::unequal: return std::gcd(together(one.a, one.b, 0), together(one.b, one.a, 0));
   }
   return 0;
 }
