@@ -7,6 +7,7 @@
 #include "graph/ttgir/branch_condition.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/pointer_roots.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -29,6 +30,24 @@ bool has_schedule(const Module& module, int op) {
   });
 }
 
+/// Of each op of a block the function's arguments behind which ops of one class in it lead, as far
+/// as that is known.
+std::vector<std::set<int>> moved_by(const Module& module, int function, int block, OpClass c) {
+  const std::vector<int>& ops = module.block(block).ops;
+  std::vector<std::set<int>> all(ops.size());
+  for (int op = 0; op < static_cast<int>(module.ops.size()); ++op) {
+    const Operation& one = module.op(op);
+    if (class_of(one) != c || one.operands.empty()) continue;
+    int around = op;
+    while (around != kNone && module.op(around).block != block) around = module.parent(around);
+    if (around == kNone) continue;
+    if (const auto roots = pointer_roots(module, function, one.operands[0]))
+      all[at(static_cast<int>(std::find(ops.begin(), ops.end(), around) - ops.begin()))].insert(
+          roots->begin(), roots->end());
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<int> loop_sequence(const Module& module, int loop) {
@@ -38,7 +57,18 @@ std::vector<int> loop_sequence(const Module& module, int loop) {
       module.regions[at(module.op(function).regions[0])].blocks[0] != block)
     return all;
   std::vector<bool> scheduled(module.ops.size(), false), nested(module.ops.size(), false);
-  for (const int one : module.block(block).ops) {
+  // What is stored to behind a loop is not there to be loaded again where its results are used.
+  const std::vector<int>& ops = module.block(block).ops;
+  const auto loaded = moved_by(module, function, block, OpClass::load);
+  const auto stored = moved_by(module, function, block, OpClass::store);
+  std::set<int> behind;
+  for (std::size_t k = ops.size(); k-- > 0;) {
+    if (std::any_of(loaded[k].begin(), loaded[k].end(),
+                    [&](int argument) { return behind.contains(argument); }))
+      scheduled[at(ops[k])] = true;
+    behind.insert(stored[k].begin(), stored[k].end());
+  }
+  for (const int one : ops) {
     // (One that runs once or not at all is a branch.)
     if (module.op(one).name != "scf.for" || branch_condition(module, one) != kNone) continue;
     for (int op = 0; op < static_cast<int>(module.ops.size()); ++op) {

@@ -12,9 +12,10 @@
 namespace twill::ttgir {
 
 /// The loops in the block of `loop`, in its order, each of which has a schedule of its own: they
-/// multiply matrices, store, or load by bulk copies. (Others are repeated where their results are
-/// used: meaning_earlier.cpp.) Empty where `loop` is none of at least two, where one of them has a
-/// loop inside, and where the block is not the function's first.
+/// multiply matrices, store, load by bulk copies, or load what is stored to behind them. (Others
+/// are repeated where their results are used: meaning_earlier.cpp.) Empty where `loop` is none of
+/// at least two, where one of them has a loop inside, and where the block is not the function's
+/// first.
 std::vector<int> loop_sequence(const Module& module, int loop);
 
 /// Why the meanings of a sequence's loops, in its order, are not all that the function does;

@@ -142,4 +142,16 @@ TEST_CASE("what is not written of functions of several loops is refused") {
   CHECK(why(text).find("scf.if") != std::string::npos);
 }
 
+TEST_CASE("a loop that loads what the next one stores has a schedule of its own") {
+  std::string text = read_file(TWILL_TEST_DATA "/ttgir/taken-and-cleared-hopper.ttgir");
+  CHECK(read_triton(text, "module").sequence() == std::vector{0, 1});
+  const EmittedKernel made = emitted(text);
+  CHECK_MESSAGE(!made.text.empty(), made.result.why);
+  // Stored elsewhere, it would be repeated where its results are used.
+  const std::string from = "%8 = tt.addptr %x_ptr_2", to = "%8 = tt.addptr %y_ptr";
+  REQUIRE(text.find(from) != std::string::npos);
+  text.replace(text.find(from), from.size(), to);
+  CHECK(read_triton(text, "module").sequence().empty());
+}
+
 }  // namespace several_loops_test
