@@ -18,6 +18,12 @@ namespace twill::ttgir {
 /// first.
 std::vector<int> loop_sequence(const Module& module, int loop);
 
+/// The loop of a sequence that does a store which stands behind a later one: the store uses results
+/// of that loop, none of later ones, and what has been loaded from where a later one stores. (So it
+/// cannot be made where it stands: graph/emit/sequence.cpp looks after what is stored to twice.)
+/// kNone = it is done where it stands.
+int done_by_earlier(const Module& module, const std::vector<int>& sequence, int store);
+
 /// Why the meanings of a sequence's loops, in its order, are not all that the function does;
 /// nullopt = they are: each store is one's, and what one is given another before it hands on.
 std::optional<std::string> sequence_fault(const Module& module,

@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "row-rewritten", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW.update({f"scores-biased-{machine}": 4 for machine in BOTH})  # (vectors of 32 and of 64)
@@ -63,7 +63,7 @@ IMPLIED.update({"gap-jumped-hopper": 17, "gap-jumped-blackwell": 7})
 IMPLIED.update({"gates-multiplied-hopper": 4, "gates-multiplied-blackwell": 3})
 off = around.off
 # Where the last loop stores what the one before it loads: the end of that one must be waited for.
-ENDS = {f"{name}-{machine}" for name in ("row-rewritten", "taken-and-cleared") for machine in BOTH}
+ENDS = {f"{name}-{machine}" for name in ("row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH}
 
 
 def sixteenths(random, *shape):
@@ -1076,6 +1076,28 @@ class RowRewritten:
             yield off(self.x * self.columns, x / x.sum(axis=1, keepdims=True) * self.columns)
 
 
+class LossAndGradient:
+    """loss_and_gradient(x, label, loss, columns): of a row a program; the last step is ragged."""
+
+    def make(self, n, random):
+        # (Of no columns there is no loss.)
+        self.columns, self.grid = 2048 * n - (100 if n else 0), (3 if n else 0,)
+        self.x, self.loss = around.floats(random, 3, self.columns), np.full(3, np.nan, np.float32)
+        self.before, self.label = self.x.astype(np.float64), random.integers(0, max(1, self.columns), 3).astype(np.int32)
+
+    def arguments(self):
+        return [self.x, self.label, self.loss, self.columns]
+
+    def errors(self):
+        if self.columns:
+            log = np.log(np.exp(self.before).sum(axis=1))
+            yield off(self.loss, log - self.before[range(3), self.label])
+            want = np.exp(self.before - log[:, None])
+            want[range(3), self.label] -= 1.0
+            # (In parts of the largest: most are small.)
+            yield float(np.abs(self.x - want).max() * self.columns) / 10
+
+
 class TakenAndCleared:
     """taken_and_cleared(x, y, columns): the sums of each step's columns, then X = 0."""
 
@@ -1106,7 +1128,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
                        "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted, "scores-dropped": ScoresDropped, "places-hashed": PlacesHashed,
                        "experts-skipped": ExpertsSkipped, "parts-merged": PartsMerged, "gap-jumped": GapJumped,
-                       "gates-multiplied": GatesMultiplied, "row-rewritten": RowRewritten, "taken-and-cleared": TakenAndCleared})
+                       "gates-multiplied": GatesMultiplied, "row-rewritten": RowRewritten, "loss-and-gradient": LossAndGradient, "taken-and-cleared": TakenAndCleared})
 
 
 def end_needed(text, path):
