@@ -128,7 +128,26 @@ std::optional<Refusal> passing(std::vector<Plan>& plans) {
   return std::nullopt;
 }
 
-/// Who loads what another loop has stored would have to know that it has arrived.
+/// Does a loop of several partitions only load what lies behind an argument, and use all of it?
+/// Then all has been loaded when gl.warp_specialize has ended, which waits for all warps. (Warps of
+/// one partition alone would meet only where they exchange data.)
+bool loaded_at_end(const Plan& plan, int parameter) {
+  if (plan.partitions.size() < 2) return false;
+  const std::vector<meaning::Value>& values = plan.meaning->values;
+  for (int v = 0; v < static_cast<int>(values.size()); ++v) {
+    const int tensor = values[at(v)].tensor;
+    if (tensor < 0 || plan.user->places[at(tensor)].parameter != parameter) continue;
+    const bool used = std::any_of(values.begin(), values.end(), [&](const meaning::Value& user) {
+      return std::any_of(user.operands.begin(), user.operands.end(),
+                         [&](const meaning::Operand& one) { return one.value == v; });
+    });
+    if (values[at(v)].function != meaning::Function::load || !used) return false;
+  }
+  return true;
+}
+
+/// Who loads what another loop has stored would have to know that it has arrived. What a loop has
+/// loaded, the loops behind it may store to.
 std::optional<Refusal> apart(const std::vector<Plan>& plans) {
   for (const Plan& a : plans)
     for (const Plan& b : plans) {
@@ -136,7 +155,7 @@ std::optional<Refusal> apart(const std::vector<Plan>& plans) {
       for (const meaning::Value& stored : a.meaning->values) {
         if (stored.function != meaning::Function::store) continue;
         const int parameter = a.user->places[at(stored.tensor)].parameter;
-        if (parameter < 0) continue;
+        if (parameter < 0 || (&b < &a && loaded_at_end(b, parameter))) continue;
         const auto here = [&](const auto& place) { return place.parameter == parameter; };
         if (std::any_of(b.user->places.begin(), b.user->places.end(), here) ||
             std::any_of(b.user->loaded.begin(), b.user->loaded.end(), here) ||

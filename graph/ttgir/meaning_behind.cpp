@@ -4,6 +4,7 @@
 #include "graph/index.hpp"
 #include "graph/ttgir/branch_condition.hpp"
 #include "graph/ttgir/meaning_builder.hpp"
+#include "graph/ttgir/sequence.hpp"
 
 namespace twill::ttgir {
 
@@ -15,10 +16,18 @@ void MeaningBuilder::stores_after() {
   // Of a sequence each loop has what stands between it and the next one.
   for (auto op = ops.begin(); op != loop && (!in_sequence() || loop_ == sequence_.front()); ++op)
     if (class_of(m_.op(*op)) == OpClass::store && stored_later(*op)) store_after(*op);
+  bool here = true;
   for (auto op = loop + 1; op != ops.end(); ++op) {
-    if (std::find(sequence_.begin(), sequence_.end(), *op) != sequence_.end()) break;
+    here = here && std::find(sequence_.begin(), sequence_.end(), *op) == sequence_.end();
+    const bool stores = class_of(m_.op(*op)) == OpClass::store;
+    if (in_sequence() && stores)
+      if (const int done = done_by_earlier(m_, sequence_, *op); done != kNone || !here) {
+        if (done == loop_) store_made_here(*op);
+        continue;
+      }
+    if (!here) continue;
     if (m_.op(*op).name == "scf.if" || branch_condition(m_, *op) != kNone) stores_in_branch(*op);
-    if (class_of(m_.op(*op)) == OpClass::store) store_made_here(*op);
+    if (stores) store_made_here(*op);
   }
 }
 

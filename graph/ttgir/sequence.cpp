@@ -7,6 +7,7 @@
 #include "graph/ttgir/branch_condition.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/op_class.hpp"
+#include "graph/ttgir/pointer_roots.hpp"
 
 namespace twill::ttgir {
 namespace {
@@ -29,6 +30,24 @@ bool has_schedule(const Module& module, int op) {
   });
 }
 
+/// Of each op of a block the function's arguments behind which ops of one class in it lead, as far
+/// as that is known.
+std::vector<std::set<int>> moved_by(const Module& module, int function, int block, OpClass c) {
+  const std::vector<int>& ops = module.block(block).ops;
+  std::vector<std::set<int>> all(ops.size());
+  for (int op = 0; op < static_cast<int>(module.ops.size()); ++op) {
+    const Operation& one = module.op(op);
+    if (class_of(one) != c || one.operands.empty()) continue;
+    int around = op;
+    while (around != kNone && module.op(around).block != block) around = module.parent(around);
+    if (around == kNone) continue;
+    if (const auto roots = pointer_roots(module, function, one.operands[0]))
+      all[at(static_cast<int>(std::find(ops.begin(), ops.end(), around) - ops.begin()))].insert(
+          roots->begin(), roots->end());
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<int> loop_sequence(const Module& module, int loop) {
@@ -38,7 +57,18 @@ std::vector<int> loop_sequence(const Module& module, int loop) {
       module.regions[at(module.op(function).regions[0])].blocks[0] != block)
     return all;
   std::vector<bool> scheduled(module.ops.size(), false), nested(module.ops.size(), false);
-  for (const int one : module.block(block).ops) {
+  // What is stored to behind a loop is not there to be loaded again where its results are used.
+  const std::vector<int>& ops = module.block(block).ops;
+  const auto loaded = moved_by(module, function, block, OpClass::load);
+  const auto stored = moved_by(module, function, block, OpClass::store);
+  std::set<int> behind;
+  for (std::size_t k = ops.size(); k-- > 0;) {
+    if (std::any_of(loaded[k].begin(), loaded[k].end(),
+                    [&](int argument) { return behind.contains(argument); }))
+      scheduled[at(ops[k])] = true;
+    behind.insert(stored[k].begin(), stored[k].end());
+  }
+  for (const int one : ops) {
     // (One that runs once or not at all is a branch.)
     if (module.op(one).name != "scf.for" || branch_condition(module, one) != kNone) continue;
     for (int op = 0; op < static_cast<int>(module.ops.size()); ++op) {
@@ -52,6 +82,57 @@ std::vector<int> loop_sequence(const Module& module, int loop) {
   }
   if (all.size() < 2 || std::find(all.begin(), all.end(), loop) == all.end()) return {};
   return all;
+}
+
+int done_by_earlier(const Module& module, const std::vector<int>& sequence, int store) {
+  if (sequence.empty()) return kNone;
+  const int block = module.op(sequence.front()).block, function = module.parent(sequence.front());
+  const std::vector<int>& ops = module.block(block).ops;
+  const auto place = [&](int op) { return std::find(ops.begin(), ops.end(), op) - ops.begin(); };
+  std::vector<int> open = {store};
+  std::set<int> seen = {store}, loads;
+  std::size_t used = 0;  // of the sequence's loops, up to the last one that it uses
+  while (!open.empty()) {
+    const int user = open.back();
+    open.pop_back();
+    for (const int operand : module.op(user).operands) {
+      const int made = module.value(operand).op;
+      if (made == kNone || !seen.insert(made).second) continue;
+      if (module.op(made).block != block) return kNone;
+      const auto loop = std::find(sequence.begin(), sequence.end(), made);
+      if (loop != sequence.end()) {
+        used = std::max(used, static_cast<std::size_t>(loop - sequence.begin()) + 1);
+        continue;
+      }
+      if (!module.op(made).regions.empty()) return kNone;
+      const OpClass c = class_of(module.op(made));
+      if (c == OpClass::load || c == OpClass::copy) loads.insert(made);
+      open.push_back(made);
+    }
+  }
+  if (used == 0 || used == sequence.size() || place(store) < place(sequence[used])) return kNone;
+  std::set<int> later;  // arguments that loops between store to
+  for (int op = 0; op < static_cast<int>(module.ops.size()); ++op) {
+    const Operation& one = module.op(op);
+    if (class_of(one) != OpClass::store || one.operands.empty()) continue;
+    const bool between = std::any_of(
+        sequence.begin() + static_cast<std::ptrdiff_t>(used), sequence.end(),
+        [&](int loop) { return place(loop) < place(store) && is_under(module, op, loop); });
+    if (!between) continue;
+    const auto roots = pointer_roots(module, function, one.operands[0]);
+    if (!roots) return kNone;
+    later.insert(roots->begin(), roots->end());
+  }
+  bool needed = false;
+  for (const int load : loads) {
+    // (What is loaded behind a later loop may be what that one has stored.)
+    if (place(load) > place(sequence[used]) || module.op(load).operands.empty()) return kNone;
+    const auto roots = pointer_roots(module, function, module.op(load).operands[0]);
+    if (!roots) return kNone;
+    needed |=
+        std::any_of(roots->begin(), roots->end(), [&](int one) { return later.contains(one); });
+  }
+  return needed ? sequence[used - 1] : kNone;
 }
 
 std::optional<std::string> sequence_fault(const Module& module,

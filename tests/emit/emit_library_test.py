@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined", "row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW.update({f"scores-biased-{machine}": 4 for machine in BOTH})  # (vectors of 32 and of 64)
@@ -63,6 +63,8 @@ IMPLIED.update({"gap-jumped-hopper": 17, "gap-jumped-blackwell": 7})
 # (What the storing slot tells of the first of four stores it tells behind all of the iteration before; the last that it waits for was made last.)
 IMPLIED.update({"gates-multiplied-hopper": 4, "gates-multiplied-blackwell": 3})
 off = around.off
+# Where the last loop stores what the one before it loads: the end of that one must be waited for.
+ENDS = {f"{name}-{machine}" for name in ("row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH}
 
 
 def sixteenths(random, *shape):
@@ -1080,6 +1082,63 @@ class HeadsAdded:
         yield off(self.y, heads.reshape(3, 32, self.steps, 64).sum(axis=(0, 2)))
 
 
+class RowRewritten:
+    """row_rewritten(x, columns): the softmax of a row a program; the last step is ragged."""
+
+    def make(self, n, random):
+        self.columns, self.grid = 2048 * n - (100 if n else 0), (3,)
+        self.x = around.floats(random, 3, self.columns)
+        self.before = self.x.copy()
+
+    def arguments(self):
+        return [self.x, self.columns]
+
+    def errors(self):
+        if self.columns:
+            x = np.exp(self.before.astype(np.float64) - self.before.max(axis=1, keepdims=True))
+            # (In parts of the largest: most are small.)
+            yield off(self.x * self.columns, x / x.sum(axis=1, keepdims=True) * self.columns)
+
+
+class LossAndGradient:
+    """loss_and_gradient(x, label, loss, columns): of a row a program; the last step is ragged."""
+
+    def make(self, n, random):
+        # (Of no columns there is no loss.)
+        self.columns, self.grid = 2048 * n - (100 if n else 0), (3 if n else 0,)
+        self.x, self.loss = around.floats(random, 3, self.columns), np.full(3, np.nan, np.float32)
+        self.before, self.label = self.x.astype(np.float64), random.integers(0, max(1, self.columns), 3).astype(np.int32)
+
+    def arguments(self):
+        return [self.x, self.label, self.loss, self.columns]
+
+    def errors(self):
+        if self.columns:
+            log = np.log(np.exp(self.before).sum(axis=1))
+            yield off(self.loss, log - self.before[range(3), self.label])
+            want = np.exp(self.before - log[:, None])
+            want[range(3), self.label] -= 1.0
+            # (In parts of the largest: most are small.)
+            yield float(np.abs(self.x - want).max() * self.columns) / 10
+
+
+class TakenAndCleared:
+    """taken_and_cleared(x, y, columns): the sums of each step's columns, then X = 0."""
+
+    def make(self, n, random):
+        self.columns, self.grid = 2048 * n - (100 if n else 0), (3,)
+        self.x, self.y = around.floats(random, 3, self.columns), np.full((3, 2048), np.nan, np.float32)
+        self.before = np.zeros((3, 2048 * n))
+        self.before[:, :self.columns] = self.x
+
+    def arguments(self):
+        return [self.x, self.y, self.columns]
+
+    def errors(self):
+        yield off(self.y, self.before.reshape(3, -1, 2048).sum(axis=1))
+        yield off(self.x, np.zeros_like(self.x))
+
+
 class LongTaps(Taps):
     """long_taps(x, w, first, y, steps)."""
     TAPS = 6
@@ -1093,7 +1152,14 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
                        "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted, "scores-dropped": ScoresDropped, "places-hashed": PlacesHashed,
                        "experts-skipped": ExpertsSkipped, "parts-merged": PartsMerged, "gap-jumped": GapJumped,
-                       "gates-multiplied": GatesMultiplied, "splits-combined": SplitsCombined})
+                       "gates-multiplied": GatesMultiplied, "splits-combined": SplitsCombined, "row-rewritten": RowRewritten, "loss-and-gradient": LossAndGradient, "taken-and-cleared": TakenAndCleared})
+
+
+def end_needed(text, path):
+    """Is it noticed if the slots of the last loop do not wait for the end of those of the loop before?"""
+    head, _, rest = text.rpartition("    # All slots have ended.")
+    before, _, after = head.rpartition("gl.warp_specialize(")
+    return isinstance(pointers.executed(before + "gl.warp_specialize_unended(" + after + rest, path, (1, 2, 3, 7), 3), str)
 
 
 def main():
@@ -1103,6 +1169,11 @@ def main():
         for case in cases:
             # (Triton takes sums of f16 apart between its products, so ptxas ends these one by one: C7514.)
             failed |= pointers.checked(twill, case, folder, removes, compiles and not case.startswith("half-sums"), IMPLIED.get(case, 0))
+            if case in ENDS:
+                path = pointers.path_of(case)
+                needed = end_needed(pointers.emitted(twill, path, folder)[0], path)
+                print(f"{case}: without the end of its first loop " + ("noticed" if needed else "NOT NOTICED"), flush=True)
+                failed |= not needed
     return 1 if failed else 0
 
 

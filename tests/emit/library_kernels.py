@@ -797,6 +797,59 @@ def splits_combined(x_ptr, lse_ptr, steps_ptr, y_ptr, all_ptr, MOST: tl.constexp
     tl.store(all_ptr + row, m + tl.log2(tl.maximum(l, 0.0078125)))
 
 
+@triton.jit
+def row_rewritten(x_ptr, columns, D: tl.constexpr):
+    """The softmax of a long row, where the row was."""
+    x_ptr += tl.program_id(0) * columns
+    d = tl.arange(0, D)
+    most = float("-inf")
+    total = 0.0
+    for i in range(0, columns, D):
+        x = tl.load(x_ptr + i + d, mask=i + d < columns, other=float("-inf"))
+        new = tl.maximum(most, tl.max(x, 0))
+        total = total * tl.exp(most - new) + tl.sum(tl.exp(x - new), 0)
+        most = new
+    log = most + tl.log(total)
+    for i in range(0, columns, D):
+        x = tl.load(x_ptr + i + d, mask=i + d < columns, other=0.0)
+        tl.store(x_ptr + i + d, tl.exp(x - log), mask=i + d < columns)
+
+
+@triton.jit
+def loss_and_gradient(x_ptr, label_ptr, loss_ptr, columns, D: tl.constexpr):
+    """The loss of a long row, stored last, and where the row was, its gradient."""
+    row = tl.program_id(0)
+    x_ptr += row * columns
+    label = tl.load(label_ptr + row)
+    own = tl.load(x_ptr + label)
+    d = tl.arange(0, D)
+    most = float("-inf")
+    total = 0.0
+    for i in range(0, columns, D):
+        x = tl.load(x_ptr + i + d, mask=i + d < columns, other=float("-inf"))
+        new = tl.maximum(most, tl.max(x, 0))
+        total = total * tl.exp(most - new) + tl.sum(tl.exp(x - new), 0)
+        most = new
+    log = most + tl.log(total)
+    for i in range(0, columns, D):
+        x = tl.exp(tl.load(x_ptr + i + d, mask=i + d < columns, other=0.0) - log)
+        tl.store(x_ptr + i + d, tl.where(i + d == label, x - 1.0, x), mask=i + d < columns)
+    tl.store(loss_ptr + row, log - own)
+
+
+@triton.jit
+def taken_and_cleared(x_ptr, y_ptr, columns, D: tl.constexpr):
+    """What has come together in a row is added up, and is nothing from then on."""
+    x_ptr += tl.program_id(0) * columns
+    d = tl.arange(0, D)
+    total = tl.zeros([D], tl.float32)
+    for i in range(0, columns, D):
+        total += tl.load(x_ptr + i + d, mask=i + d < columns, other=0.0)
+    tl.store(y_ptr + tl.program_id(0) * D + d, total)
+    for i in range(0, columns, D):
+        tl.store(x_ptr + i + d, tl.zeros([D], tl.float32), mask=i + d < columns)
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -851,6 +904,9 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (splits_combined, "x_ptr=*fp32:16, lse_ptr=*fp32:16, steps_ptr=*i32:16, y_ptr=*fp32:16, all_ptr=*fp32:16", dict(MOST=8, D=128)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
+    (row_rewritten, "x_ptr=*fp32:16, columns=i32", dict(D=2048)),
+    (loss_and_gradient, "x_ptr=*fp32:16, label_ptr=*i32:16, loss_ptr=*fp32:16, columns=i32", dict(D=2048)),
+    (taken_and_cleared, "x_ptr=*fp32:16, y_ptr=*fp32:16, columns=i32", dict(D=2048)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]
 

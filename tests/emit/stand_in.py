@@ -44,6 +44,7 @@ class World:
         self.tmem = np.full((128, 512, 4), 0xff, np.uint8)
         self.program_ids, self.programs = (0, 0, 0), (1, 1, 1)
         self.weights = {}
+        self.unended = []  # loops whose slots the next loop's stand beside
         self.trace, self.warps, self.first_warps, self.barriers = {}, {}, 4, 0
 
     def note(self, *event):
@@ -115,7 +116,11 @@ class World:
         return self.queues.setdefault(threading.current_thread().name, [])
 
     def specialise(self, functions, warps):
-        self.warps = {function[0].__name__: count for function, count in zip(functions, [self.first_warps] + warps)}
+        self.warps = {}
+        for some, its in self.unended + [(functions, warps)]:
+            self.warps |= {function[0].__name__: count for function, count in zip(some, [self.first_warps] + its)}
+        functions, self.unended = [one for some, _ in self.unended for one in some] + functions, []
+
         def body(function, arguments):
             thread = threading.current_thread()
             try:
@@ -633,6 +638,8 @@ def gluon_modules():
 
     gl.allocate_shared_memory = allocate_shared_memory
     gl.warp_specialize = lambda functions, warps, registers: WORLD.specialise(functions, warps)
+    # (Of a text that is changed: nobody waits for its slots' end.)
+    gl.warp_specialize_unended = lambda functions, warps, registers: WORLD.unended.append((functions, warps))
 
     def store(pointer, x, mask=None):
         known(x, "a store")

@@ -142,4 +142,33 @@ TEST_CASE("what is not written of functions of several loops is refused") {
   CHECK(why(text).find("scf.if") != std::string::npos);
 }
 
+TEST_CASE("a loop that loads what the next one stores has a schedule of its own") {
+  std::string text = read_file(TWILL_TEST_DATA "/ttgir/taken-and-cleared-hopper.ttgir");
+  CHECK(read_triton(text, "module").sequence() == std::vector{0, 1});
+  const EmittedKernel made = emitted(text);
+  CHECK_MESSAGE(!made.text.empty(), made.result.why);
+  // Stored elsewhere, it would be repeated where its results are used.
+  const std::string from = "%8 = tt.addptr %x_ptr_2", to = "%8 = tt.addptr %y_ptr";
+  REQUIRE(text.find(from) != std::string::npos);
+  text.replace(text.find(from), from.size(), to);
+  CHECK(read_triton(text, "module").sequence().empty());
+}
+
+TEST_CASE("a store of what was loaded where a loop stores is done before that loop") {
+  std::string text = read_file(TWILL_TEST_DATA "/ttgir/loss-and-gradient-hopper.ttgir");
+  const EmittedKernel made = emitted(text);
+  CHECK_MESSAGE(!made.text.empty(), made.result.why);
+  // What is loaded behind that loop has been stored by it.
+  const std::size_t load = text.find("    %own_7 = tt.load");
+  REQUIRE(load != std::string::npos);
+  const std::string line = text.substr(load, text.find('\n', load) + 1 - load);
+  text.erase(load, line.size());
+  text.insert(text.rfind('\n', text.rfind("arith.subf")) + 1, line);
+  const EmittedKernel none = emitted(text);
+  CHECK(none.text.empty());
+  CHECK_MESSAGE(none.result.why.find("it loads behind the loop, where something has been stored") !=
+                    std::string::npos,
+                none.result.why);
+}
+
 }  // namespace several_loops_test
