@@ -17,6 +17,7 @@
 #include "graph/ttgir/flat_nests.hpp"
 #include "graph/ttgir/index_values.hpp"
 #include "graph/ttgir/late_returns.hpp"
+#include "graph/ttgir/loads_ahead.hpp"
 #include "graph/ttgir/loads_once.hpp"
 #include "graph/ttgir/loops.hpp"
 #include "graph/ttgir/modules.hpp"
@@ -60,6 +61,7 @@ Module parsed(const Module& module, const Undone& undone) {
 void rewrite_to_compute(Module& module) {
   if (auto once = with_loads_once(module)) module = std::move(*once);
   if (auto late = with_late_returns(module)) module = std::move(*late);
+  if (auto ahead = with_loads_ahead(module)) module = std::move(*ahead);
   if (auto chosen = with_chosen_branches(module)) module = std::move(*chosen);
   if (auto apart = without_vector_sums(module)) module = std::move(*apart);
 }

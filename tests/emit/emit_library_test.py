@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined", "row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined", "row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "blocks-left-out-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW.update({f"scores-biased-{machine}": 4 for machine in BOTH})  # (vectors of 32 and of 64)
@@ -39,6 +39,8 @@ IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
 IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
                 for name in ("behind-in-two", "stats-updated", "numbers-stored", "numbers-where", "every-third", "numbers-kept")})
 IMPLIED.update({"splits-combined-hopper": 1, "splits-combined-blackwell": 2})
+# (Whoever has waited for the last tile has all that was made before it; that tile's ring is shorter than the number's.)
+IMPLIED.update({"loss-and-gradient-blackwell": 2})
 # (What the storing slot tells of one store it tells behind the other's; no run here goes
 # round a ring of five twice.)
 IMPLIED.update({"halves-hopper": 1, "halves-blackwell": 2, "groups-scaled-hopper": 2, "groups-scaled-blackwell": 2, "between-groups-hopper": 2,
@@ -1017,6 +1019,27 @@ class SplitsCombined:
             yield off(self.all[row], most + np.log2(total))
 
 
+class BlocksLeftOut:
+    """blocks_left_out(a, b, on, c, M, N, K): what is left out is no number."""
+
+    def make(self, n, random):
+        self.m, self.k, self.grid = 200, 64 * n, (2,)
+        self.a, self.b = sixteenths(random, self.m, self.k), sixteenths(random, self.k, 64)
+        self.on = random.integers(0, 3, (2, n)).astype(np.int32)
+        for row, column in np.argwhere(self.on == 0):
+            self.a[128 * row:128 * (row + 1), 64 * column:64 * (column + 1)] = np.nan
+        for column in np.flatnonzero(~self.on.any(axis=0)):
+            self.b[64 * column:64 * (column + 1)] = np.nan
+        self.c = np.full((self.m, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.a, self.b, self.on, self.c, self.m, 64, self.k]
+
+    def errors(self):
+        there = np.repeat(np.repeat(self.on != 0, 128, axis=0)[:self.m], 64, axis=1)
+        yield same(self.c, np.where(there, self.a, 0).astype(np.float64) @ np.nan_to_num(self.b.astype(np.float64)))
+
+
 class WithoutSign:
     """without_sign(x, y, z, v, most, least, place, steps): words of all 32 bits, some of them next to each other."""
 
@@ -1152,7 +1175,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
                        "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted, "scores-dropped": ScoresDropped, "places-hashed": PlacesHashed,
                        "experts-skipped": ExpertsSkipped, "parts-merged": PartsMerged, "gap-jumped": GapJumped,
-                       "gates-multiplied": GatesMultiplied, "splits-combined": SplitsCombined, "row-rewritten": RowRewritten, "loss-and-gradient": LossAndGradient, "taken-and-cleared": TakenAndCleared})
+                       "gates-multiplied": GatesMultiplied, "splits-combined": SplitsCombined, "blocks-left-out": BlocksLeftOut, "row-rewritten": RowRewritten, "loss-and-gradient": LossAndGradient, "taken-and-cleared": TakenAndCleared})
 
 
 def end_needed(text, path):

@@ -850,6 +850,23 @@ def taken_and_cleared(x_ptr, y_ptr, columns, D: tl.constexpr):
         tl.store(x_ptr + i + d, tl.zeros([D], tl.float32), mask=i + d < columns)
 
 
+@triton.jit
+def blocks_left_out(a_ptr, b_ptr, on_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """A product without the blocks that a table says are nothing: what they would be made of is not there."""
+    row = tl.program_id(0)
+    rm = row * BM + tl.arange(0, BM)
+    rn = tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    steps = K // BK
+    acc = tl.zeros([BM, BN], tl.float32)
+    for k in range(0, steps):
+        if tl.load(on_ptr + row * steps + k) != 0:
+            a = tl.load(a_ptr + rm[:, None] * K + (k * BK + rk)[None, :], mask=(rm < M)[:, None], other=0.0)
+            b = tl.load(b_ptr + (k * BK + rk)[:, None] * N + rn[None, :])
+            acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc, mask=(rm < M)[:, None])
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -902,6 +919,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (gap_jumped, "x_ptr=*fp32:16, y_ptr=*fp32:16, sum_ptr=*fp32:16, steps=i32, first=i32, skip=i32, columns=i32:16", dict(M=16, N=64)),
     (gates_multiplied, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, each_ptr=*fp32:16, all_ptr=*fp32:16, v_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (splits_combined, "x_ptr=*fp32:16, lse_ptr=*fp32:16, steps_ptr=*i32:16, y_ptr=*fp32:16, all_ptr=*fp32:16", dict(MOST=8, D=128)),
+    (blocks_left_out, "a_ptr=*fp16:16, b_ptr=*fp16:16, on_ptr=*i32:16, c_ptr=*fp32:16, M=i32, N=i32:16, K=i32:16", dict(BM=128, BN=64, BK=64)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (row_rewritten, "x_ptr=*fp32:16, columns=i32", dict(D=2048)),
