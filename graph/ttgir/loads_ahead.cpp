@@ -19,7 +19,7 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr std::size_t kMostAhead = 200;       // ops of a side that go in front of the branch
+constexpr std::size_t kMostInFront = 200;     // ops of a side that go in front of the branch
 constexpr std::size_t kLongestAhead = 4'096;  // bytes of one of these
 
 class LoadsAhead {
@@ -97,7 +97,7 @@ class LoadsAhead {
         return {};
       all.push_back(index);
     }
-    return all.size() > kMostAhead || wanted.size() != all.size() ? std::vector<int>{} : all;
+    return all.size() > kMostInFront || wanted.size() != all.size() ? std::vector<int>{} : all;
   }
 
   static bool is_load(const Operation& op) { return op.name == "tt.load"; }

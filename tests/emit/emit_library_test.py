@@ -40,7 +40,7 @@ IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
                 for name in ("behind-in-two", "stats-updated", "numbers-stored", "numbers-where", "every-third", "numbers-kept")})
 IMPLIED.update({"splits-combined-hopper": 1, "splits-combined-blackwell": 2})
 # (Whoever has waited for the last tile has all that was made before it; that tile's ring is shorter than the number's.)
-IMPLIED.update({"loss-and-gradient-blackwell": 2})
+IMPLIED.update({"loss-and-gradient-blackwell": 2, "row-rewritten-blackwell": 1})
 # (What the storing slot tells of one store it tells behind the other's; no run here goes
 # round a ring of five twice.)
 IMPLIED.update({"halves-hopper": 1, "halves-blackwell": 2, "groups-scaled-hopper": 2, "groups-scaled-blackwell": 2, "between-groups-hopper": 2,
