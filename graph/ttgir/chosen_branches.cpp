@@ -36,6 +36,7 @@ class BranchChooser {
   std::optional<Module> run() {
     if (!m_.gaps.empty()) return std::nullopt;
     std::vector<int> found;
+    for (const auto& value : m_.values) ++named_[value.name];
     note_loops();
     for (std::size_t op = 0; op < m_.ops.size(); ++op)
       if (m_.ops[op].name == "scf.if" && computes_alone(static_cast<int>(op)))
@@ -129,13 +130,34 @@ class BranchChooser {
 
   /// Does it nothing but make its results, whatever its operands are?
   bool can_be_computed(const Operation& op) const {
-    static constexpr std::string_view kMakes[] = {
-        "arith.constant",      "tt.make_range",  "tt.splat",   "tt.unsplat", "tt.get_program_id",
-        "tt.get_num_programs", "tt.reduce",      "tt.scan",    "tt.trans",   "tt.expand_dims",
-        "ttg.convert_layout",  "tt.broadcast",   "tt.reshape", "tt.join",    "tt.split",
-        "tt.bitcast",          "arith.bitcast",  "tt.clampf",  "tt.mulhiui", "tt.fp_to_fp",
-        "tt.precise_sqrt",     "tt.precise_divf"};
+    static constexpr std::string_view kMakes[] = {"arith.constant",
+                                                  "tt.make_range",
+                                                  "tt.splat",
+                                                  "tt.unsplat",
+                                                  "tt.get_program_id",
+                                                  "tt.get_num_programs",
+                                                  "tt.reduce",
+                                                  "tt.scan",
+                                                  "tt.trans",
+                                                  "tt.expand_dims",
+                                                  "ttg.convert_layout",
+                                                  "tt.broadcast",
+                                                  "tt.reshape",
+                                                  "tt.join",
+                                                  "tt.split",
+                                                  "tt.bitcast",
+                                                  "arith.bitcast",
+                                                  "tt.clampf",
+                                                  "tt.mulhiui",
+                                                  "tt.fp_to_fp",
+                                                  "tt.precise_sqrt",
+                                                  "tt.precise_divf",
+                                                  "ttng.warp_group_dot",
+                                                  "tt.dot"};
     if (op.results.empty()) return false;
+    if (op.name == "ttg.local_alloc") return op.operands.size() == 1 && op.results.size() == 1;
+    if (op.name.starts_with("ttng.tmem_") || op.name == "ttng.tc_gen5_mma")
+      return is_in_own_tensor_memory(op);
     for (const int result : op.results) {
       const Type* const type = m_.type_of(result);
       if (type == nullptr || (type->kind != TypeKind::tensor && type->kind != TypeKind::scalar))
@@ -147,6 +169,21 @@ class BranchChooser {
       return divides_by_number(op);
     if (op.name.starts_with("math.") || op.name.starts_with("arith.")) return op.regions.empty();
     return std::find(std::begin(kMakes), std::end(kMakes), op.name) != std::end(kMakes);
+  }
+
+  /// Does it, with tensor memory, nothing but with what its own side has allocated?
+  bool is_in_own_tensor_memory(const Operation& op) const {
+    if (op.name == "ttng.tmem_alloc") return op.operands.size() < 2;
+    if (op.name != "ttng.tmem_store" && op.name != "ttng.tmem_load" &&
+        op.name != "ttng.tc_gen5_mma")
+      return false;
+    return std::all_of(op.operands.begin(), op.operands.end(), [&](int operand) {
+      const Type* const type = m_.type_of(operand);
+      if (type == nullptr || type->kind != TypeKind::memdesc || !type->tensor_memory) return true;
+      const int made = m_.value(operand).op;
+      return made != kNone && m_.op(made).name == "ttng.tmem_alloc" &&
+             m_.op(made).block == op.block;
+    });
   }
 
   /// Of a division of integers: is it by a number over 0?
@@ -244,6 +281,7 @@ class BranchChooser {
         for (std::size_t k = 0; k < m_.op(inner).results.size(); ++k) {
           const std::string_view name = m_.value(m_.op(inner).results[k]).name;
           if (k > 0 && name == m_.value(m_.op(inner).results[k - 1]).name) continue;
+          if (named_.at(name) == 1) continue;  // (nothing else has it, in any region)
           renamed_[name].push_back(
               {side == 0 ? parts->first : parts->second, m_.regions[at(op.regions[side])].end,
                std::string(name) + (side == 0 ? ".then." : ".else.") + mine, false});
@@ -322,6 +360,7 @@ class BranchChooser {
   std::vector<Token> tokens_;
   /// By value: which it is of those that share its name, and whether there are others.
   std::vector<std::pair<int, bool>> numbers_;
+  std::map<std::string_view, int> named_;  ///< values by name
   std::map<std::string_view, std::vector<Renamed>> renamed_;
   std::map<int, Parts> parts_;
   std::vector<TextEdit> edits_;

@@ -68,10 +68,11 @@ class LoadsAhead {
     std::set<int> wanted;
     for (const int index : side.ops) {
       const Operation& op = m_.op(index);
-      if (!op.regions.empty()) return {};
+      const bool reduces = op.name == "tt.reduce" || op.name == "tt.scan";
+      if (!op.regions.empty() && !reduces) return {};
       if (is_load(op)) wanted.insert(index);
       // (What it stores may be loaded behind that.)
-      if (!is_load(op) && !only_computes(op) && class_of(op) != OpClass::mma &&
+      if (!is_load(op) && !only_computes(op) && !reduces && class_of(op) != OpClass::mma &&
           op.name != "ttg.local_alloc" && op.name != "scf.yield")
         break;
     }

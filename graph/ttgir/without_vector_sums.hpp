@@ -14,8 +14,8 @@
 namespace twill::ttgir {
 
 /// The module with such products beginning with 0 and an arith.addf behind each; in tensor memory
-/// (Blackwell) what stores the vector there goes. Ops keep the lines that they had. nullopt = there
-/// is none.
+/// (Blackwell) what stores the vector there goes, and what stores zeros for one product alone. Ops
+/// keep the lines that they had. nullopt = there is none.
 std::optional<Module> without_vector_sums(const Module& module);
 
 }  // namespace twill::ttgir

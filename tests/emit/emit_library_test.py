@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined", "row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "blocks-left-out-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined", "blocks-attended", "row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "blocks-left-out-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW.update({f"scores-biased-{machine}": 4 for machine in BOTH})  # (vectors of 32 and of 64)
@@ -39,6 +39,8 @@ IMPLIED.update({"any-and-all-hopper": 9, "any-and-all-blackwell": 10})
 IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
                 for name in ("behind-in-two", "stats-updated", "numbers-stored", "numbers-where", "every-third", "numbers-kept")})
 IMPLIED.update({"splits-combined-hopper": 1, "splits-combined-blackwell": 2})
+# (A ring of six for seven blocks at most; the first iteration's factor is of sums that are 0.)
+IMPLIED.update({"blocks-attended-hopper": 1, "blocks-attended-blackwell": 1})
 # (Whoever has waited for the last tile has all that was made before it; that tile's ring is shorter than the number's.)
 IMPLIED.update({"loss-and-gradient-blackwell": 2, "row-rewritten-blackwell": 1})
 # (What the storing slot tells of one store it tells behind the other's; no run here goes
@@ -1040,6 +1042,29 @@ class BlocksLeftOut:
         yield same(self.c, np.where(there, self.a, 0).astype(np.float64) @ np.nan_to_num(self.b.astype(np.float64)))
 
 
+class BlocksAttended:
+    """blocks_attended(q, k, v, on, o, n, scale): the last block has 40 keys; what no row attends to is no number."""
+
+    def make(self, n, random):
+        self.n, self.grid, self.scale = 64 * n - (24 if n else 0), (3,), 0.25
+        self.q, self.k, self.v = (pointers.half(random, rows, 64) for rows in (192, self.n, self.n))
+        self.on = random.integers(0, 3, (3, n)).astype(np.int32)
+        for block in np.flatnonzero(~self.on.any(axis=0)):
+            self.k[64 * block:64 * (block + 1)] = self.v[64 * block:64 * (block + 1)] = np.nan
+        self.o = np.full((192, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.q, self.k, self.v, self.on, self.o, self.n, self.scale]
+
+    def errors(self):
+        for row, on in enumerate(self.on):
+            keys = np.repeat(on != 0, 64)[:self.n]
+            q, k, v = (x.astype(np.float64) for x in (self.q[64 * row:64 * (row + 1)], self.k[keys], self.v[keys]))
+            s = q @ k.T * self.scale
+            p = np.exp2(s - s.max(axis=1, initial=-128.0)[:, None])
+            yield off(self.o[64 * row:64 * (row + 1)], p @ v / np.maximum(p.sum(axis=1), 0.0078125)[:, None])
+
+
 class WithoutSign:
     """without_sign(x, y, z, v, most, least, place, steps): words of all 32 bits, some of them next to each other."""
 
@@ -1175,7 +1200,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
                        "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted, "scores-dropped": ScoresDropped, "places-hashed": PlacesHashed,
                        "experts-skipped": ExpertsSkipped, "parts-merged": PartsMerged, "gap-jumped": GapJumped,
-                       "gates-multiplied": GatesMultiplied, "splits-combined": SplitsCombined, "blocks-left-out": BlocksLeftOut, "row-rewritten": RowRewritten, "loss-and-gradient": LossAndGradient, "taken-and-cleared": TakenAndCleared})
+                       "gates-multiplied": GatesMultiplied, "splits-combined": SplitsCombined, "blocks-left-out": BlocksLeftOut, "blocks-attended": BlocksAttended, "row-rewritten": RowRewritten, "loss-and-gradient": LossAndGradient, "taken-and-cleared": TakenAndCleared})
 
 
 def end_needed(text, path):

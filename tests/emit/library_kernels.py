@@ -867,6 +867,32 @@ def blocks_left_out(a_ptr, b_ptr, on_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: 
     tl.store(c_ptr + rm[:, None] * N + rn[None, :], acc, mask=(rm < M)[:, None])
 
 
+@triton.jit
+def blocks_attended(q_ptr, k_ptr, v_ptr, on_ptr, o_ptr, n, scale, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    """Attention to the blocks of keys that a table names: the others are left out, loads and all."""
+    row = tl.program_id(0)
+    rm = row * M + tl.arange(0, M)
+    rn = tl.arange(0, N)
+    rd = tl.arange(0, D)
+    steps = tl.cdiv(n, N)
+    q = tl.load(q_ptr + rm[:, None] * D + rd[None, :])
+    m = tl.full([M], -128.0, tl.float32)
+    l = tl.zeros([M], tl.float32)
+    acc = tl.zeros([M, D], tl.float32)
+    for j in range(0, steps):
+        if tl.load(on_ptr + row * steps + j) != 0:
+            k = tl.load(k_ptr + (j * N + rn)[None, :] * D + rd[:, None], mask=(j * N + rn < n)[None, :], other=0.0)
+            v = tl.load(v_ptr + (j * N + rn)[:, None] * D + rd[None, :], mask=(j * N + rn < n)[:, None], other=0.0)
+            s = tl.where((j * N + rn < n)[None, :], tl.dot(q, k) * scale, -1024.0)
+            new = tl.maximum(m, tl.max(s, 1))
+            p = tl.exp2(s - new[:, None])
+            alpha = tl.exp2(m - new)
+            l = l * alpha + tl.sum(p, 1)
+            acc = tl.dot(p.to(tl.float16), v, acc * alpha[:, None])
+            m = new
+    tl.store(o_ptr + rm[:, None] * D + rd[None, :], acc / tl.maximum(l, 0.0078125)[:, None])
+
+
 CASES = [  # kernel, its signature, its constants, how many warps if not four
     (parts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp16:16, M=i32:16, N=i32:16, K=i32:16", dict(PARTS=2, BLOCK_M=64, BLOCK_N=64, BLOCK_K=64)),
     (experts_added, "x_ptr=*fp16:16, w_ptr=*fp16:16, y_ptr=*fp32:16, token_ptr=*i32:16, expert_ptr=*i32:16, tokens=i32, K=i32:16, N=i32:16",
@@ -920,6 +946,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (gates_multiplied, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, each_ptr=*fp32:16, all_ptr=*fp32:16, v_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (splits_combined, "x_ptr=*fp32:16, lse_ptr=*fp32:16, steps_ptr=*i32:16, y_ptr=*fp32:16, all_ptr=*fp32:16", dict(MOST=8, D=128)),
     (blocks_left_out, "a_ptr=*fp16:16, b_ptr=*fp16:16, on_ptr=*i32:16, c_ptr=*fp32:16, M=i32, N=i32:16, K=i32:16", dict(BM=128, BN=64, BK=64)),
+    (blocks_attended, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, on_ptr=*i32:16, o_ptr=*fp32:16, n=i32, scale=fp32", dict(M=64, N=64, D=64)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
      dict(M=16, N=64)),
     (row_rewritten, "x_ptr=*fp32:16, columns=i32", dict(D=2048)),

@@ -73,6 +73,30 @@ TEST_CASE("branches that only compute are choices, others stay") {
   CHECK_FALSE(is_chosen(taken));
 }
 
+TEST_CASE("products are computed on either side, in tensor memory of their own alone") {
+  const std::string y = "      %y = arith.addf %x, %x : tensor<128xf32>\n";
+  const std::string end = "      scf.yield %y, %i : tensor<128xf32>, i32\n";
+  const std::string none = "      scf.yield %x, %i : tensor<128xf32>, i32\n";
+  const std::string type = "!ttg.memdesc<128x128xf32, #tmem, #ttng.tensor_memory, mutable>";
+  const std::string made = " = ttng.tmem_alloc : () -> (" + type + ", !ttg.async.token)\n";
+  const std::string used =
+      "      %u = ttng.tmem_store %z, %m[%t], %true : tensor<128x128xf32> -> " + type +
+      "\n      %l, %k = ttng.tmem_load %m[%u] : " + type + " -> tensor<128x128xf32>\n";
+  const std::string before =
+      "    %true = arith.constant true\n    %z = arith.constant dense<0.000000e+00> : "
+      "tensor<128x128xf32>\n";
+  const auto with_lines = [&](const std::string& outside, const std::string& inside) {
+    std::string text = branch("    %r:2", inside + y + end, none);
+    return text.insert(text.find("    %r:2"), before + outside);
+  };
+  CHECK(is_chosen(with_lines("", "      %m, %t" + made + used)));
+  CHECK_FALSE(is_chosen(with_lines("    %m, %t" + made, used)));
+  // A barrier, a copy that nobody waits for.
+  CHECK_FALSE(is_chosen(with_lines("", "      ttng.arrive_barrier %p, 1 : !tt.ptr<f32>\n")));
+  CHECK_FALSE(
+      is_chosen(with_lines("", "      %e = ttng.fence_async_shared {bCluster = false} : i32\n")));
+}
+
 TEST_CASE("branches in branches, more than are gone into") {
   std::string then = "%v = arith.addf %x, %x : tensor<128xf32>\n", text;
   constexpr int kDeep = 40;
@@ -132,6 +156,44 @@ TEST_CASE("a module whose branches are choices stores what it did, at the lines 
       const auto is = stored(before, std::get<ttgir::Interpretation>(a));
       CHECK(is.size() == (n > 0 ? 4 : 3));
       CHECK(is == stored(after, std::get<ttgir::Interpretation>(b)));
+    }
+  }
+}
+
+TEST_CASE("attention to chosen blocks stores what it did") {
+  for (const std::string machine : {"hopper", "blackwell"}) {
+    CAPTURE(machine);
+    const std::string text =
+        read_file(TWILL_TEST_DATA "/ttgir/blocks-attended-" + machine + ".ttgir");
+    const ttgir::Module before = ttgir::parse_module(text, "m");
+    ttgir::LoopOptions options;
+    options.undo_rings = true;
+    const ttgir::LoweredModule lowered =
+        ttgir::lower_module(text, "m", builtin_machine(machine), machine, options, {});
+    CHECK(count_of(before, "scf.if") == 1);
+    CHECK(count_of(lowered.module, "scf.if") == 0);
+    CHECK(count_of(lowered.module, "arith.select") == count_of(before, "arith.select") + 3);
+    const auto meaning = ttgir::meaning_of_loop(lowered);
+    REQUIRE(std::holds_alternative<ttgir::ModuleMeaning>(meaning));
+    const auto& kernel = std::get<ttgir::ModuleMeaning>(meaning).kernel;
+    CHECK(kernel.incomplete.empty());
+    for (const int n : {0, 1, 2, 5}) {
+      CAPTURE(n);
+      const auto launch = ttgir::launch_of(kernel, n);
+      REQUIRE(launch);
+      const auto stored = [&](const ttgir::Module& module, int loop) {
+        const auto run = ttgir::interpret(module, loop, *launch, 0.125, 5);
+        REQUIRE(std::holds_alternative<ttgir::Interpretation>(run));
+        std::vector<double> all;
+        for (const auto& [op, tiles] : std::get<ttgir::Interpretation>(run).moved)
+          if (module.op(op).name == "tt.store")
+            for (const auto& tile : tiles)
+              all.insert(all.end(), tile.data.begin(), tile.data.end());
+        return all;
+      };
+      const std::vector<double> is = stored(before, ttgir::list_loops(before).front().op);
+      CHECK(is.size() == 64 * 64);
+      CHECK(is == stored(lowered.module, lowered.loop.loop));
     }
   }
 }
