@@ -474,8 +474,6 @@ void Builder::add_compute(int index, int copy) {
   }
   for (const int value : op.results)
     if (is_tile(value, TypeKind::tensor)) set_registers(node, value);
-  if (reduction && !op.results.empty() && type(op.results[0]).kind == TypeKind::scalar)
-    set_number(node);
   if (c == OpClass::tmem_store && is_fresh_writer(index) && has_memory("tmem"))
     at(node).result = "tmem";
   if (c == OpClass::local_store && is_fresh_writer(index) && has_memory("smem"))

@@ -41,8 +41,6 @@ IMPLIED.update({f"{name}-{machine}": 1 for machine in BOTH
 IMPLIED.update({"splits-combined-hopper": 1, "splits-combined-blackwell": 2})
 # (A ring of six for seven blocks at most; the first iteration's factor is of sums that are 0.)
 IMPLIED.update({"blocks-attended-hopper": 1, "blocks-attended-blackwell": 1})
-# (Whoever has waited for the last tile has all that was made before it; that tile's ring is shorter than the number's.)
-IMPLIED.update({"loss-and-gradient-blackwell": 2, "row-rewritten-blackwell": 1})
 # (What the storing slot tells of one store it tells behind the other's; no run here goes
 # round a ring of five twice.)
 IMPLIED.update({"halves-hopper": 1, "halves-blackwell": 2, "groups-scaled-hopper": 2, "groups-scaled-blackwell": 2, "between-groups-hopper": 2,
