@@ -1,5 +1,7 @@
 #include "graph/emit/kernel_arguments.hpp"
 
+#include <algorithm>
+
 #include "graph/emit/tile_loop.hpp"
 #include "graph/index.hpp"
 
@@ -23,7 +25,11 @@ std::vector<KernelArgument> of_loop(const Plan& plan) {
         one.type.clear();
         for (std::size_t h = 0; h < plan.host_name.size(); ++h)
           if (name == plan.host_name[h] + "_ptr") one.type = plan.axes.tensors[h].type;
-        if (one.type.empty() && plan.by_elements()) one.type = given.pointed;
+        const auto& loaded = plan.user->loaded;  // (how often a loop runs)
+        const bool counts = std::any_of(loaded.begin(), loaded.end(), [&](const auto& number) {
+          return number.parameter == static_cast<int>(k);
+        });
+        if (one.type.empty() && (plan.by_elements() || counts)) one.type = given.pointed;
       }
       if (given.kind == meaning::Parameter::descriptor) {
         one.kind = KernelArgument::descriptor;
