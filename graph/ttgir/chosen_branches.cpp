@@ -174,8 +174,10 @@ class BranchChooser {
   /// Does it, with tensor memory, nothing but with what its own side has allocated?
   bool is_in_own_tensor_memory(const Operation& op) const {
     if (op.name == "ttng.tmem_alloc") return op.operands.size() < 2;
+    // (With more operands a product tells a barrier of its end.)
+    constexpr std::size_t kAlone = 6;
     if (op.name != "ttng.tmem_store" && op.name != "ttng.tmem_load" &&
-        op.name != "ttng.tc_gen5_mma")
+        (op.name != "ttng.tc_gen5_mma" || op.operands.size() > kAlone))
       return false;
     return std::all_of(op.operands.begin(), op.operands.end(), [&](int operand) {
       const Type* const type = m_.type_of(operand);

@@ -110,8 +110,8 @@ class LoadsAhead {
       return false;
     const Type *const type = m_.type_of(op.results[0]), *const from = m_.type_of(op.operands[0]);
     return type != nullptr && type->kind == TypeKind::tensor && !type->is_pointer() &&
-           from != nullptr && from->is_pointer() && !mask_type(*type).empty() &&
-           !nothing_of(*type).empty();
+           from != nullptr && from->is_pointer() && from->kind == TypeKind::tensor &&
+           !mask_type(*type).empty() && !nothing_of(*type).empty();
   }
 
   bool only_computes(const Operation& op) const {
