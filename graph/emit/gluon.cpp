@@ -353,7 +353,10 @@ class LoopPrinter {
         if (handed != nullptr)
           carried_in(values, value, to, *handed, plan_.on_tmem(storage));
         else
-          line(1, to + ".store(" + values.stored_first(value, first->what) + ")");
+          line(1, to + ".store(" +
+                      values.in_a_buffer(m_.values[at(value)],
+                                         values.filled_first(value, first->what, false)) +
+                      ")");
       }
       if (!plan_.on_tmem(storage) && m_.values[at(value)].shape.size() == 2)
         line(1, "fence_async_shared()  # ordinary writes, perhaps read by the asynchronous proxy");

@@ -7,19 +7,6 @@
 
 namespace twill::emit {
 
-std::string SlotPrinter::one_number_layout() const {
-  return "gl.BlockedLayout([1], [32], [" + std::to_string(warps_) + "], [0])";
-}
-
-std::string SlotPrinter::in_a_buffer(const Value& value, const std::string& text) const {
-  if (!value.shape.empty()) return text;
-  return "gl.full([1], " + text + ", " + gluon_type(value.type) + ", " + one_number_layout() + ")";
-}
-
-std::string SlotPrinter::number_in(const std::string& buffer) const {
-  return "gl.sum(" + buffer + ".load(" + one_number_layout() + "), axis=0)";
-}
-
 std::string SlotPrinter::pointer_of(const Value& value, const std::string& iteration) {
   if (!plan_.counter.empty()) return earlier_pointer(value, iteration);
   const std::string where = coordinates(value.tensor, iteration);
@@ -73,7 +60,7 @@ Expression SlotPrinter::handed_in(int v, const Layout& layout) {
   const std::string& buffer = use(plan_.handed_tile(value)->name);
   if (early_.insert(v).second)
     line(1, name + " = " +
-                (value.shape.empty() ? number_in(buffer)
+                (value.shape.empty() ? values_.number_in(buffer)
                                      : buffer + ".load(" + values_.text_of(layout) + ")"));
   return {name, layout, value.type};
 }

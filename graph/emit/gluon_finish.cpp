@@ -23,8 +23,8 @@ void SlotPrinter::after() {
       if (p_.ops[at(plan_.op_of(v))].slot != slot_) continue;
       if (!said) line(1, "# after the loop");
       said = true;
-      line(1, use(one.name) + ".store(" + in_a_buffer(m_.values[at(v)], variable(plan_.op_of(v))) +
-                  ")");
+      line(1, use(one.name) + ".store(" +
+                  values_.in_a_buffer(m_.values[at(v)], variable(plan_.op_of(v))) + ")");
     }
     if (plan_.done_needed[at(slot_)]) {
       line(1, "# all that this slot does has ended");
@@ -163,7 +163,7 @@ Expression SlotPrinter::final_operand(int v, const Operand& one, std::set<int>& 
   }
   const bool number = m_.values[at(one.value)].shape.empty();
   const std::string load =
-      number ? number_in(from) : from + ".load(" + values_.text_of(layout) + ")";
+      number ? values_.number_in(from) : from + ".load(" + values_.text_of(layout) + ")";
   if (m_.values[at(one.value)].shape.size() > 1) return {load, layout, type};
   // A vector is loaded once, whoever uses it. (A tile would take registers until its last use.)
   const std::string& name = plan_.variable[at(one.value)];
@@ -267,7 +267,7 @@ void SlotPrinter::final_value(int v, std::set<int>& written) {
     return;
   }
   if (handed != nullptr) {
-    line(1, use(handed->name) + ".store(" + in_a_buffer(value, result.text) + ")");
+    line(1, use(handed->name) + ".store(" + values_.in_a_buffer(value, result.text) + ")");
     return;
   }
   if (plan_.by_elements(value.tensor)) {

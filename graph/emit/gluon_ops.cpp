@@ -200,7 +200,7 @@ Expression SlotPrinter::tile_operand(int op, const Operand& one, Iteration it) {
       const Value& what = m_.values[at(value)];
       if (source.transposed) refuse("operand", "a transposed tile is read to registers");
       if (what.shape.empty())
-        return {number_in(copy_of(source.storage, it + -source.distance)), {}, what.type};
+        return {values_.number_in(copy_of(source.storage, it + -source.distance)), {}, what.type};
       const bool on_tmem = plan_.on_tmem(p_.storages[at(source.storage)]);
       Layout layout = values_.layout_of(value);
       std::string cut;
@@ -322,7 +322,7 @@ void SlotPrinter::keep(int depth, int op, Iteration it, const Expression& result
     const Storage& storage = p_.storages[at(s)];
     if (storage.kind != Storage::in_memory) continue;
     const Value& value = m_.values[at(plan_.links.result[at(op)])];
-    line(depth, copy_of(s, it) + ".store(" + in_a_buffer(value, text) + ")");
+    line(depth, copy_of(s, it) + ".store(" + values_.in_a_buffer(value, text) + ")");
     if (plan_.on_tmem(storage)) state_.reads.clear();
     if (!plan_.on_tmem(storage) && (read_by_products(s) || p_.ops[at(op)].fence) &&
         !stored_by_threads(s)) {

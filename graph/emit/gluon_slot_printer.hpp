@@ -152,10 +152,6 @@ class SlotPrinter {
   Expression computed(int op, int value, Iteration it);
   /// Where a number, or the first element of a vector, lies; `iteration` "" = outside the loop.
   std::string pointer_of(const Value& value, const std::string& iteration);
-  /// A number lies in shared memory as a vector of one element.
-  std::string one_number_layout() const;
-  std::string in_a_buffer(const Value& value, const std::string& text) const;
-  std::string number_in(const std::string& buffer) const;
 
   // The loop.
   void loop();

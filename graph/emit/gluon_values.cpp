@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
 #include <limits>
 #include <set>
 
@@ -351,66 +350,6 @@ Expression ValuePrinter::number(const Operand& operand) const {
     if (!operand.constant.empty() && constants[k].first == operand.constant)
       return {plan_.constant[k], {}, ""};
   return {number_text(operand.number), {}, ""};
-}
-
-std::string ValuePrinter::filled(int value, double x) const {
-  const Value& one = plan_.meaning->values[at(value)];
-  const std::string type = gluon_type(one.type);
-  if (one.shape.empty()) {
-    Operand whole;
-    whole.number = x;
-    if (const auto text = whole_text(whole); text && one.type == "i32")
-      return "gl.to_tensor(" + *text + ")";
-    if (one.type != "f32") throw Refusal{"type", one.id + " is a number of type " + one.type};
-    return "gl.to_tensor(" + number_text(x) + ")";
-  }
-  const bool integer = one.type == "i32" || one.type == "i8";
-  if (type.empty() || (integer && !(x == std::nearbyint(x) && std::abs(x) <= 127)))
-    throw Refusal{"type", one.id + " is of type " + one.type};
-  return repeated(integer ? std::to_string(static_cast<std::int64_t>(x)) : number_text(x), one,
-                  layout_of(value));
-}
-
-std::string ValuePrinter::filled_first(int value, const Operand& what, bool of_launch) const {
-  if (what.constant.empty() || plan_.user == nullptr) return filled(value, what.number);
-  const Value& one = plan_.meaning->values[at(value)];
-  const std::string type = gluon_type(one.type);
-  if (!of_launch || type.empty())
-    throw Refusal{"operand", one.id + " begins with a number of the launch"};
-  const std::string text = number(what).text;
-  if (one.shape.empty()) return "gl.to_tensor(" + text + ").to(" + type + ")";
-  return repeated(text, one, layout_of(value));
-}
-
-std::string ValuePrinter::stored_first(int value, const Operand& what) const {
-  std::string text = filled_first(value, what, false);
-  const Value& one = plan_.meaning->values[at(value)];
-  if (!one.shape.empty()) return text;
-  return "gl.full([1], " + text + ", " + gluon_type(one.type) + ", " +
-         lone_vector_layout(1, plan_.warps(slot_)) + ")";
-}
-
-std::string ValuePrinter::repeated(const std::string& number, const Value& of,
-                                   const Layout& layout) const {
-  std::string shape;
-  for (const std::int64_t extent : of.shape)
-    shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
-  return "gl.full([" + shape + "], " + number + ", " + gluon_type(of.type) + ", " +
-         text_of(layout) + ")";
-}
-
-std::string ValuePrinter::begun(int value, const Expression& first) const {
-  const Value& one = plan_.meaning->values[at(value)];
-  const Layout layout = layout_of(value);
-  if (first.layout.kind == Layout::none && layout.kind != Layout::none && first.type == one.type)
-    return repeated(first.text, one, layout);
-  Layout usual = layout;
-  usual.depth = 0;
-  if (layout.depth != 0 && first.layout == usual && first.type == one.type)
-    return converted(first, layout);
-  if (first.layout != layout || first.type != one.type)
-    throw Refusal{"operand", one.id + " begins with another tile than it goes on with"};
-  return first.text;
 }
 
 std::string ValuePrinter::converted(const Expression& from, const Layout& to) const {

@@ -87,9 +87,10 @@ class ValuePrinter {
   /// What a carried value begins with: a number, or one of the launch. Only where the latter is in
   /// reach (`of_launch`).
   std::string filled_first(int value, const meaning::Operand& what, bool of_launch) const;
-  /// The same as it is written to a buffer, beside what is no number of the launch: a number is a
-  /// vector of one element there.
-  std::string stored_first(int value, const meaning::Operand& what) const;
+  /// A value's text as it is stored to its buffer, where a number is a vector of one element.
+  std::string in_a_buffer(const meaning::Value& value, const std::string& text) const;
+  /// The number that such a buffer holds.
+  std::string number_in(const std::string& buffer) const;
   /// What a carried value begins with, in that value's layout and type: a number is repeated.
   /// Throws Refusal where it is another tile.
   std::string begun(int value, const Expression& first) const;
@@ -102,6 +103,7 @@ class ValuePrinter {
                      const Layout& layout) const;
 
  private:
+  std::string one_number_layout() const;
   Source resolve(int op, const meaning::Operand& operand, int distance, int steps) const;
   /// A tile that a slot copied from memory to registers, where it was copied from: if `op` reads
   /// that, too (the program says so, so that the judge has accepted it).

@@ -55,7 +55,6 @@ class Builder {
   KernelOp& at(std::size_t node) { return out_.kernel.ops[node]; }
   void set_tile(std::size_t node, const std::vector<std::int64_t>& shape, const Type& type);
   void set_registers(std::size_t node, int value);
-  void set_number(std::size_t node);
   void add_traffic(std::size_t node, std::int64_t bytes);
   void apply_profile();
 

@@ -11,10 +11,10 @@
 
 #include "graph/error.hpp"
 #include "graph/index.hpp"
-#include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/lexer.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/parsed_edits.hpp"
+#include "graph/ttgir/pure_ops.hpp"
 #include "graph/ttgir/text_edit.hpp"
 
 namespace twill::ttgir {
@@ -130,30 +130,12 @@ class BranchChooser {
 
   /// Does it nothing but make its results, whatever its operands are?
   bool can_be_computed(const Operation& op) const {
-    static constexpr std::string_view kMakes[] = {"arith.constant",
-                                                  "tt.make_range",
-                                                  "tt.splat",
-                                                  "tt.unsplat",
-                                                  "tt.get_program_id",
-                                                  "tt.get_num_programs",
-                                                  "tt.reduce",
-                                                  "tt.scan",
-                                                  "tt.trans",
-                                                  "tt.expand_dims",
-                                                  "ttg.convert_layout",
-                                                  "tt.broadcast",
-                                                  "tt.reshape",
-                                                  "tt.join",
-                                                  "tt.split",
-                                                  "tt.bitcast",
-                                                  "arith.bitcast",
-                                                  "tt.clampf",
-                                                  "tt.mulhiui",
-                                                  "tt.fp_to_fp",
-                                                  "tt.precise_sqrt",
-                                                  "tt.precise_divf",
-                                                  "ttng.warp_group_dot",
-                                                  "tt.dot"};
+    static constexpr std::string_view kMakes[] = {
+        "arith.constant",      "tt.make_range",  "tt.splat",   "tt.unsplat", "tt.get_program_id",
+        "tt.get_num_programs", "tt.reduce",      "tt.scan",    "tt.trans",   "tt.expand_dims",
+        "ttg.convert_layout",  "tt.broadcast",   "tt.reshape", "tt.join",    "tt.split",
+        "tt.bitcast",          "arith.bitcast",  "tt.clampf",  "tt.mulhiui", "tt.fp_to_fp",
+        "tt.precise_sqrt",     "tt.precise_divf"};
     if (op.results.empty()) return false;
     if (op.name == "ttg.local_alloc") return op.operands.size() == 1 && op.results.size() == 1;
     if (op.name.starts_with("ttng.tmem_") || op.name == "ttng.tc_gen5_mma")
@@ -163,12 +145,10 @@ class BranchChooser {
       if (type == nullptr || (type->kind != TypeKind::tensor && type->kind != TypeKind::scalar))
         return false;
     }
-    if (op.name.starts_with("arith.") && op.name.ends_with("i") &&
-        (op.name.find("div") != std::string_view::npos ||
-         op.name.find("rem") != std::string_view::npos))
-      return divides_by_number(op);
+    if (divides_integers(op)) return op.operands.size() == 2 && is_over_zero(m_, op.operands[1]);
     if (op.name.starts_with("math.") || op.name.starts_with("arith.")) return op.regions.empty();
-    return std::find(std::begin(kMakes), std::end(kMakes), op.name) != std::end(kMakes);
+    return class_of(op) == OpClass::mma ||
+           std::find(std::begin(kMakes), std::end(kMakes), op.name) != std::end(kMakes);
   }
 
   /// Does it, with tensor memory, nothing but with what its own side has allocated?
@@ -186,24 +166,6 @@ class BranchChooser {
       return made != kNone && m_.op(made).name == "ttng.tmem_alloc" &&
              m_.op(made).block == op.block;
     });
-  }
-
-  /// Of a division of integers: is it by a number over 0?
-  bool divides_by_number(const Operation& op) const {
-    if (op.operands.size() != 2) return false;
-    int by = op.operands[1];
-    if (const int made = m_.value(by).op;
-        made != kNone && m_.op(made).name == "tt.splat" && m_.op(made).operands.size() == 1)
-      by = m_.op(made).operands[0];
-    if (const auto number = constant_integer(m_, by)) return *number > 0;
-    const int made = m_.value(by).op;
-    if (made == kNone || m_.op(made).name != "arith.constant") return false;
-    // dense<7>: a number, no minus, no list, not 0.
-    std::string_view text = m_.op(made).literal;
-    if (!text.starts_with("dense<") || !text.ends_with('>')) return false;
-    text = text.substr(6, text.size() - 7);
-    return !text.empty() && text.size() < 10 && text.front() != '0' &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   }
 
   // ---- The text.

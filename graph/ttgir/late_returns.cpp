@@ -16,6 +16,7 @@
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/op_text.hpp"
 #include "graph/ttgir/parsed_edits.hpp"
+#include "graph/ttgir/pure_ops.hpp"
 #include "graph/ttgir/successors.hpp"
 #include "graph/ttgir/text_edit.hpp"
 
@@ -133,49 +134,22 @@ class LateReturns {
       const Operation& op = m_.op(one.ops[k]);
       if (op.end - op.begin > kLongestOp) return false;
       stores = stores || op.name == "tt.store";
-      if (op.name == "tt.store" ? !is_plain_store(op) : !only_computes(op)) return false;
+      if (op.name == "tt.store" ? !is_plain_store(op) : !is_harmless(op)) return false;
     }
     return stores;
   }
 
-  bool only_computes(const Operation& op) const {
-    static constexpr std::string_view kMakes[] = {
-        "tt.splat",  "tt.broadcast",      "tt.expand_dims",    "tt.make_range",
-        "tt.addptr", "tt.get_program_id", "ttg.convert_layout"};
-    if (op.results.size() != 1 || !op.regions.empty() || !divides_rightly(op)) return false;
-    return op.name.starts_with("arith.") || op.name.starts_with("math.") ||
-           std::find(std::begin(kMakes), std::end(kMakes), op.name) != std::end(kMakes);
-  }
+  bool is_harmless(const Operation& op) const { return only_computes(op) && divides_rightly(op); }
 
   /// Of a division of integers: is it by a number that is not 0, or by an argument that does not
   /// say whether the function returns? (Another number may be 0 where it returns, and what is
   /// divided by 0 tells a compiler that it does not return. An argument is taken to be none.)
   bool divides_rightly(const Operation& op) const {
-    const bool divides = op.name.starts_with("arith.") && op.name.ends_with("i") &&
-                         (op.name.find("div") != std::string_view::npos ||
-                          op.name.find("rem") != std::string_view::npos);
-    if (!divides) return true;
+    if (!divides_integers(op)) return true;
     if (op.operands.size() != 2) return false;
-    int by = op.operands[1];
-    for (int depth = 0; depth < kMostPlaceDepth; ++depth) {
-      static constexpr std::string_view kRepeats[] = {"tt.splat", "tt.broadcast", "arith.extsi",
-                                                      "ttg.convert_layout"};
-      const int made = m_.value(by).op;
-      if (made == kNone || m_.op(made).operands.size() != 1 ||
-          std::find(std::begin(kRepeats), std::end(kRepeats), m_.op(made).name) ==
-              std::end(kRepeats))
-        break;
-      by = m_.op(made).operands[0];
-    }
+    const int by = repeated_value(m_, op.operands[1]);
     if (m_.value(by).block == entry_ && m_.value(by).op == kNone) return !asked_.contains(by);
-    if (const auto number = constant_integer(m_, by)) return *number > 0;
-    const int made = m_.value(by).op;
-    if (made == kNone || m_.op(made).name != "arith.constant") return false;
-    std::string_view text = m_.op(made).literal;  // dense<7>
-    if (!text.starts_with("dense<") || !text.ends_with('>')) return false;
-    text = text.substr(6, text.size() - 7);
-    return !text.empty() && text.size() < 10 && text.front() != '0' &&
-           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    return is_over_zero(m_, by);
   }
 
   /// What stands behind the branch: loops, which can run 0 times, loads and stores, which get
@@ -248,14 +222,7 @@ class LateReturns {
   /// The type of the mask of what lies behind pointers; "" = they are no pointers.
   std::string pointed_mask(int pointers) const {
     const Type* const type = m_.type_of(pointers);
-    if (type == nullptr || !type->is_pointer()) return "";
-    if (type->kind == TypeKind::scalar) return "i1";
-    const std::size_t begin = type->text.find("!tt.ptr<");
-    if (type->kind != TypeKind::tensor || begin == std::string_view::npos) return "";
-    const std::size_t end = type->text.find('>', begin);
-    if (end == std::string_view::npos) return "";
-    return std::string(type->text.substr(0, begin)) + "i1" +
-           std::string(type->text.substr(end + 1));
+    return type == nullptr || !type->is_pointer() ? "" : mask_type(*type);
   }
 
   // ---- Are two values the same?
@@ -266,8 +233,8 @@ class LateReturns {
     if (one == kNone || other == kNone || depth > kMostPlaceDepth || ++compared_ > kMostCompared)
       return false;
     const Operation &x = m_.op(one), &y = m_.op(other);
-    if (x.name != y.name || x.operands.size() != y.operands.size() || !only_computes(x) ||
-        !only_computes(y) || x.end - x.begin > kLongestOp || y.end - y.begin > kLongestOp ||
+    if (x.name != y.name || x.operands.size() != y.operands.size() || !is_harmless(x) ||
+        !is_harmless(y) || x.end - x.begin > kLongestOp || y.end - y.begin > kLongestOp ||
         shape_of(m_, one, x.operands) != shape_of(m_, other, y.operands))
       return false;
     // (Operands that are one value twice have one name.)
@@ -296,15 +263,10 @@ class LateReturns {
 
   // ---- The text.
 
-  /// Where the line of an op begins, which has nothing before it but the names of its results.
   std::size_t line_of(int op) {
-    const std::size_t end = m_.text->rfind('\n', m_.op(op).begin);
-    const std::size_t begin = end == std::string::npos ? 0 : end + 1;
-    for (std::size_t k = begin; k < m_.op(op).begin; ++k)
-      if (!in_name((*m_.text)[k]) &&
-          std::string_view(" \t%=,:#").find((*m_.text)[k]) == std::string_view::npos)
-        failed_ = true;
-    return begin;
+    const auto begin = line_begin(m_, op);
+    failed_ = failed_ || !begin;
+    return begin.value_or(0);
   }
 
   /// (Names that no printer makes.)

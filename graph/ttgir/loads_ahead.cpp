@@ -1,7 +1,6 @@
 #include "graph/ttgir/loads_ahead.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -10,10 +9,10 @@
 #include <vector>
 
 #include "graph/index.hpp"
-#include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/op_class.hpp"
 #include "graph/ttgir/op_text.hpp"
 #include "graph/ttgir/parsed_edits.hpp"
+#include "graph/ttgir/pure_ops.hpp"
 #include "graph/ttgir/text_edit.hpp"
 
 namespace twill::ttgir {
@@ -72,7 +71,7 @@ class LoadsAhead {
       if (!op.regions.empty() && !reduces) return {};
       if (is_load(op)) wanted.insert(index);
       // (What it stores may be loaded behind that.)
-      if (!is_load(op) && !only_computes(op) && !reduces && class_of(op) != OpClass::mma &&
+      if (!is_load(op) && !is_harmless(op) && !reduces && class_of(op) != OpClass::mma &&
           op.name != "ttg.local_alloc" && op.name != "scf.yield")
         break;
     }
@@ -94,7 +93,7 @@ class LoadsAhead {
       if (!wanted.contains(index)) continue;
       const Operation& op = m_.op(index);
       if (op.end - op.begin > kLongestAhead ||
-          (!can_be_masked(op) && !only_computes(op) && op.name != "ttg.local_alloc"))
+          (!can_be_masked(op) && !is_harmless(op) && op.name != "ttg.local_alloc"))
         return {};
       all.push_back(index);
     }
@@ -111,33 +110,15 @@ class LoadsAhead {
     const Type *const type = m_.type_of(op.results[0]), *const from = m_.type_of(op.operands[0]);
     return type != nullptr && type->kind == TypeKind::tensor && !type->is_pointer() &&
            from != nullptr && from->is_pointer() && from->kind == TypeKind::tensor &&
-           !mask_type(*type).empty() && !nothing_of(*type).empty();
+           !mask_type(*from).empty() && !nothing_of(*type).empty();
   }
 
-  bool only_computes(const Operation& op) const {
-    static constexpr std::string_view kMakes[] = {
-        "tt.splat",  "tt.broadcast",      "tt.expand_dims",    "tt.make_range",
-        "tt.addptr", "tt.get_program_id", "ttg.convert_layout"};
-    if (op.results.size() != 1 || !op.regions.empty() || op.generic) return false;
-    if (op.name.starts_with("arith.") && op.name.ends_with("i") &&
-        (op.name.find("div") != std::string_view::npos ||
-         op.name.find("rem") != std::string_view::npos)) {
-      const auto by = op.operands.size() == 2 ? constant_integer(m_, op.operands[1]) : std::nullopt;
-      return by && *by > 0;
-    }
-    return op.name.starts_with("arith.") || op.name.starts_with("math.") ||
-           std::find(std::begin(kMakes), std::end(kMakes), op.name) != std::end(kMakes);
+  bool is_harmless(const Operation& op) const {
+    return only_computes(op) && !op.generic &&
+           (!divides_integers(op) || (op.operands.size() == 2 && is_over_zero(m_, op.operands[1])));
   }
 
   // ---- The text.
-
-  /// The type of a tile with another element; "" = it is in no known form.
-  static std::string mask_type(const Type& type) {
-    const std::size_t element = type.text.find("x" + std::string(type.element));
-    if (element == std::string_view::npos) return "";
-    return std::string(type.text.substr(0, element + 1)) + "i1" +
-           std::string(type.text.substr(element + 1 + type.element.size()));
-  }
 
   /// The number 0 of a tile's elements, as arith.constant has it; "" = it is not known.
   static std::string nothing_of(const Type& type) {
@@ -148,15 +129,10 @@ class LoadsAhead {
   /// (Names that no printer makes.)
   std::string fresh() { return "%ahead." + std::to_string(names_++); }
 
-  /// Where the line of an op begins, which has nothing before it but the names of its results.
   std::size_t line_of(int op) {
-    const std::size_t end = m_.text->rfind('\n', m_.op(op).begin);
-    const std::size_t begin = end == std::string::npos ? 0 : end + 1;
-    for (std::size_t k = begin; k < m_.op(op).begin; ++k)
-      if (!in_name((*m_.text)[k]) &&
-          std::string_view(" \t%=,:#").find((*m_.text)[k]) == std::string_view::npos)
-        failed_ = true;
-    return begin;
+    const auto begin = line_begin(m_, op);
+    failed_ = failed_ || !begin;
+    return begin.value_or(0);
   }
 
   void move(const Block& side, const std::vector<int>& ahead, const std::string& mask,
@@ -194,7 +170,7 @@ class LoadsAhead {
       const auto found = names.find(value);
       return found == names.end() ? written_name(m_, value) : found->second;
     };
-    const std::string as_mask = mask_type(type);
+    const std::string as_mask = mask_type(*m_.type_of(op.operands[0]));
     std::string mask = fresh();
     lines += mask + " = tt.splat " + flag + " : i1 -> " + as_mask + "\n";
     if (op.operands.size() > 1) {

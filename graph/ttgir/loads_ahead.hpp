@@ -1,10 +1,9 @@
 // Loads in a branch of a loop, ahead of it: `if c: x = load(p)` is x = load(p, mask=c, other=0) and
 // the branch that computes with it.
 //
-// A block-sparse product or attention leaves out blocks by a branch around loads and products
-// (FlexAttention's and DeepSpeed's sparse kernels have lists instead). A pipeline issues loads
-// iterations before what uses them, so that they stand in the loop itself; what the condition
-// excludes is not loaded there, either.
+// A block-sparse product or attention leaves out blocks by a branch around loads and products. A
+// pipeline issues loads iterations before what uses them, so they have to stand in the loop itself.
+// What the condition excludes is not loaded there, either.
 #pragma once
 
 #include <optional>

@@ -139,12 +139,6 @@ void Builder::set_registers(std::size_t node, int value) {
   at(node).result = "registers";
 }
 
-/// Its result is a number, which each thread of its slot has; another slot is given it.
-void Builder::set_number(std::size_t node) {
-  at(node).registers = 1;
-  at(node).result = "registers";
-}
-
 void Builder::add_traffic(std::size_t node, std::int64_t bytes) {
   if (bytes > 0 && has_unit(kShared)) at(node).traffic.emplace_back(kShared, bytes);
 }
@@ -492,7 +486,8 @@ void Builder::add_number(int index) {
                chooses ? std::vector<std::string>{"elementwise", "add"} : kinds_of(m_, op, false));
   set_tile(node, {1, std::int64_t{32} * out_.warps}, type(op.results[0]));
   at(node).width = width_of(1);
-  set_number(node);
+  at(node).registers = 1;
+  at(node).result = "registers";
   results_at(index, 0, node);
 }
 

@@ -180,6 +180,26 @@ std::string loaded_type(const std::string& pointers) {
   return pointers.substr(0, begin) + element + pointers.substr(end + 1);
 }
 
+std::string mask_type(const Type& pointers) {
+  if (pointers.kind == TypeKind::scalar) return "i1";
+  const std::size_t begin = pointers.text.find("!tt.ptr<");
+  if (pointers.kind != TypeKind::tensor || begin == std::string_view::npos) return "";
+  const std::size_t end = pointers.text.find('>', begin);
+  if (end == std::string_view::npos) return "";
+  return std::string(pointers.text.substr(0, begin)) + "i1" +
+         std::string(pointers.text.substr(end + 1));
+}
+
+std::optional<std::size_t> line_begin(const Module& module, int op) {
+  const std::string& text = *module.text;
+  const std::size_t end = text.rfind('\n', module.op(op).begin);
+  const std::size_t begin = end == std::string::npos ? 0 : end + 1;
+  for (std::size_t k = begin; k < module.op(op).begin; ++k)
+    if (!in_name(text[k]) && std::string_view(" \t%=,:#").find(text[k]) == std::string_view::npos)
+      return std::nullopt;
+  return begin;
+}
+
 std::int64_t divisor_of(const Module& module, std::string_view name) {
   const std::string kKey = "tt.divisibility = ";
   const std::string& text = *module.text;

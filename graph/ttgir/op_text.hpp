@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,13 @@ std::string without_token(std::string text, const std::string& name);
 
 /// tensor<128xf32, #blocked> of tensor<128x!tt.ptr<f32>, #blocked>; "" of anything else.
 std::string loaded_type(const std::string& pointers);
+
+/// The type of the mask of what lies behind pointers: tensor<128xi1, #blocked> of
+/// tensor<128x!tt.ptr<f32>, #blocked>, i1 of one pointer; "" of anything else.
+std::string mask_type(const Type& pointers);
+
+/// Where the line of an op begins; nullopt = there is more before it than the names of its results.
+std::optional<std::size_t> line_begin(const Module& module, int op);
 
 /// What the function is told to divide an argument: its tt.divisibility, where the text has it
 /// behind the argument's name; else 1.

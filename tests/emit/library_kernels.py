@@ -798,9 +798,8 @@ def splits_combined(x_ptr, lse_ptr, steps_ptr, y_ptr, all_ptr, MOST: tl.constexp
 
 
 @triton.jit
-def row_rewritten(x_ptr, columns, D: tl.constexpr):
-    """The softmax of a long row, where the row was."""
-    x_ptr += tl.program_id(0) * columns
+def log_of_row(x_ptr, columns, D: tl.constexpr):
+    """Of the sum of a row's exponentials, in one pass."""
     d = tl.arange(0, D)
     most = float("-inf")
     total = 0.0
@@ -809,7 +808,15 @@ def row_rewritten(x_ptr, columns, D: tl.constexpr):
         new = tl.maximum(most, tl.max(x, 0))
         total = total * tl.exp(most - new) + tl.sum(tl.exp(x - new), 0)
         most = new
-    log = most + tl.log(total)
+    return most + tl.log(total)
+
+
+@triton.jit
+def row_rewritten(x_ptr, columns, D: tl.constexpr):
+    """The softmax of a long row, where the row was."""
+    x_ptr += tl.program_id(0) * columns
+    d = tl.arange(0, D)
+    log = log_of_row(x_ptr, columns, D)
     for i in range(0, columns, D):
         x = tl.load(x_ptr + i + d, mask=i + d < columns, other=0.0)
         tl.store(x_ptr + i + d, tl.exp(x - log), mask=i + d < columns)
@@ -823,14 +830,7 @@ def loss_and_gradient(x_ptr, label_ptr, loss_ptr, columns, D: tl.constexpr):
     label = tl.load(label_ptr + row)
     own = tl.load(x_ptr + label)
     d = tl.arange(0, D)
-    most = float("-inf")
-    total = 0.0
-    for i in range(0, columns, D):
-        x = tl.load(x_ptr + i + d, mask=i + d < columns, other=float("-inf"))
-        new = tl.maximum(most, tl.max(x, 0))
-        total = total * tl.exp(most - new) + tl.sum(tl.exp(x - new), 0)
-        most = new
-    log = most + tl.log(total)
+    log = log_of_row(x_ptr, columns, D)
     for i in range(0, columns, D):
         x = tl.exp(tl.load(x_ptr + i + d, mask=i + d < columns, other=0.0) - log)
         tl.store(x_ptr + i + d, tl.where(i + d == label, x - 1.0, x), mask=i + d < columns)

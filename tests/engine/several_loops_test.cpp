@@ -159,8 +159,9 @@ TEST_CASE("a store of what was loaded where a loop stores is done before that lo
   const EmittedKernel made = emitted(text);
   CHECK_MESSAGE(!made.text.empty(), made.result.why);
   // What is loaded behind that loop has been stored by it.
-  const std::size_t load = text.find("    %own_7 = tt.load");
-  REQUIRE(load != std::string::npos);
+  const std::size_t loaded = text.find("tt.load %own ");
+  REQUIRE(loaded != std::string::npos);
+  const std::size_t load = text.rfind('\n', loaded) + 1;
   const std::string line = text.substr(load, text.find('\n', load) + 1 - load);
   text.erase(load, line.size());
   text.insert(text.rfind('\n', text.rfind("arith.subf")) + 1, line);
