@@ -158,6 +158,7 @@ void Builder::build() {
         "(compile.py "
         "emit of graph/kernels/triton, or the ttgir of triton.compile)");
   for (const int op : sources_.ops()) add_op(op);
+  views_of_later();
   apply_profile();
   if (out_.kernel.ops.empty())
     throw InputError(m_.source, Module::place(m_.op(loop_)), "a loop without tile operations",

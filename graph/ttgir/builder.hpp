@@ -40,6 +40,7 @@ class Builder {
   void add_number(int index);
   bool shows_joined(const Operation& op) const;
   void add_compute(int index, int copy);
+  void views_of_later();
   void add_direct_store(int index, int copy);
   bool fills_resident(int tile) const;
   bool alias_of_load(const Operation& op) const;

@@ -3,6 +3,7 @@
 
 #include "graph/error.hpp"
 #include "graph/lowering/costed_loop.hpp"
+#include "graph/ttgir/absorbed_numbers.hpp"
 #include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/index_ops.hpp"
 #include "graph/ttgir/scheduled.hpp"
@@ -70,7 +71,29 @@ bool Builder::blocks(std::size_t from, std::size_t to) const {
 }
 
 void Builder::add_edges() {
+  // Numbers that reductions' nodes compute, too, come from there; what they read, those nodes read.
+  AbsorbedNumbers absorbed;
+  if (nesting_ == 0 && !options_.nest)
+    absorbed = absorbed_numbers(
+        m_, sources_.body(),
+        [this](int op) {
+          return first_.contains({op, 0});
+        },
+        [this](int op) {
+          return first_.contains({op, 1});
+        });
+  for (const auto& [reduction, behind] : absorbed.behind)
+    for (const int value : m_.op(behind.back()).results)
+      sources_.set(value, 0, last_.at({reduction, 0}));
   for (const int index : sources_.ops()) add_uses(index);
+  for (const auto& [reduction, behind] : absorbed.behind) {
+    const std::size_t node = first_.at({reduction, 0});
+    for (const int op : behind)
+      for (const int value : m_.op(op).operands)
+        for (const Source& source : sources_.of(value, 0))
+          if (source.node != node || source.distance > 0)
+            add_edge(source.node, node, edge_distance(source, node));
+  }
   value_users_.assign(out_.kernel.ops.size(), {});
   for (const KernelEdge& edge : out_.kernel.edges) value_users_[edge.from].push_back(edge.to);
   ordering_ = true;

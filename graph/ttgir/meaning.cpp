@@ -217,7 +217,7 @@ void MeaningBuilder::loop_node(std::size_t v) {
     for (const int operand : op.operands)
       if (is_tile(operand, TypeKind::memdesc)) dimension = split_.of(operand);  // (see product())
   loop_value_[v] = 1;
-  if (absorbed_.contains(info.op)) return absorbing_node(v);
+  if (absorbed_.behind.contains(info.op)) return absorbing_node(v);
   loop_values_[v] = computed(info.op, k_.kernel.ops[v].id, Where::loop, info.copy, dimension);
 }
 

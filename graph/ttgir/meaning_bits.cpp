@@ -44,7 +44,7 @@ MeaningBuilder::Seen MeaningBuilder::bits_for(int user, int index, Where where, 
   const auto stage = node_.find({user, copy, "stage"});
   const int made = stage != node_.end() ? stage->second : node(user, copy);
   if (where != Where::loop || made == kNone || in_branch_.contains(index) ||
-      absorbed_.contains(user))
+      absorbed_.behind.contains(user))
     refuse(index, "who uses the bits that it shows is no op of the loop");
   for (const Chunk& chunk : k_.kernel.chunks)
     for (const std::size_t one : chunk.ops)

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "graph/meaning/rearranged.hpp"
+#include "graph/ttgir/absorbed_numbers.hpp"
 #include "graph/ttgir/index_values.hpp"
 #include "graph/ttgir/meaning.hpp"
 #include "graph/ttgir/op_class.hpp"
@@ -122,7 +123,6 @@ class MeaningBuilder {
   Seen scalar(int user, int value, Where where, int distance);
   Seen number_of_loop(int user, int op, int distance);
   void find_absorbed();
-  std::optional<std::vector<int>> absorbed_by(int reduction, int last) const;
   void absorbing_node(std::size_t v);
   void refuse_unkept_numbers(const meaning::Meaning& meaning, int first) const;
   bool tried(const std::function<void()>& read);
@@ -310,10 +310,7 @@ class MeaningBuilder {
   std::map<std::tuple<int, int, int>, int> bits_at_;  ///< by user, copy and op: of scalars_
   std::map<int, std::optional<std::int64_t>> known_integers_;  ///< by value
   std::map<int, int> place_at_;  ///< by value: of scalars_, integers that the iteration decides
-  /// Per reduction to a number: the ops behind it up to the one that is carried, which its node
-  /// computes, too; and per op of them its reduction.
-  std::map<int, std::vector<int>> absorbed_;
-  std::map<int, int> absorbed_into_;
+  AbsorbedNumbers absorbed_;
   std::set<int> in_branch_;           ///< ops of branches that are read
   std::map<int, Seen> branch_at_;     ///< by value: what a branch makes
   std::map<int, Seen> branch_holds_;  ///< by buffer of a branch: what has been written into it

@@ -39,7 +39,7 @@ Operand MeaningBuilder::step_to(int index, const meaning::Value& of, Where where
     after_.push_back(std::move(step));
     made.value = kAfter + static_cast<int>(after_.size()) - 1;
   } else {
-    if (absorbed_into_.contains(index)) refuse(index, "it has steps and is one of a reduction");
+    if (absorbed_.into.contains(index)) refuse(index, "it has steps and is one of a reduction");
     // (Numbers that no op makes each slot makes for itself.)
     if (is_node(index) || !of.shape.empty()) step.part_of = of.id;
     scalars_.push_back(std::move(step));

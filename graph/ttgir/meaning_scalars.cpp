@@ -99,8 +99,8 @@ MeaningBuilder::Seen MeaningBuilder::scalar(int user, int value, Where where, in
 MeaningBuilder::Seen MeaningBuilder::number_of_loop(int user, int op, int distance) {
   Seen seen;
   seen.operand.distance = distance;
-  const auto inside = absorbed_into_.find(op);
-  if (inside != absorbed_into_.end() && absorbed_.at(inside->second).back() == op) {
+  const auto inside = absorbed_.into.find(op);
+  if (inside != absorbed_.into.end() && absorbed_.behind.at(inside->second).back() == op) {
     seen.operand.value = kLoop + node(inside->second, 0);
     return seen;
   }
@@ -137,68 +137,11 @@ MeaningBuilder::Seen MeaningBuilder::number_of_loop(int user, int op, int distan
   return seen;
 }
 
-/// The ops from a reduction to a number on, up to the one that makes `last` of it, where nothing
-/// else uses what the reduction makes or what is made of it before `last`.
-std::optional<std::vector<int>> MeaningBuilder::absorbed_by(int reduction, int last) const {
-  // What `last` is made of in its iteration; then those of them that are made of the reduction.
-  std::set<int> made_of = {last};
-  std::vector<int> open = {last};
-  while (!open.empty()) {
-    const int op = open.back();
-    open.pop_back();
-    if (node(op, 0) != kNone) continue;
-    for (const int operand : m_.op(op).operands) {
-      const int from = m_.value(operand).op;
-      if (from != kNone && order_.contains(from) && is_real(m_.type_of(operand)) &&
-          made_of.insert(from).second)
-        open.push_back(from);
-    }
-  }
-  if (!made_of.contains(reduction)) return std::nullopt;
-  std::vector<int> ordered(made_of.begin(), made_of.end()), all;
-  std::sort(ordered.begin(), ordered.end(),
-            [&](int a, int b) { return order_.at(a) < order_.at(b); });
-  std::set<int> behind = {reduction};
-  for (const int op : ordered)
-    for (const int operand : m_.op(op).operands)
-      if (node(op, 0) == kNone && behind.contains(m_.value(operand).op) && behind.insert(op).second)
-        all.push_back(op);
-  for (int user = 0; user < static_cast<int>(m_.ops.size()); ++user)
-    for (const int operand : m_.op(user).operands) {
-      const int from = m_.value(operand).op;
-      if (from != last && behind.contains(from) && !behind.contains(user)) return std::nullopt;
-    }
-  if (all.empty() || all.back() != last) return std::nullopt;
-  if (std::any_of(all.begin(), all.end(), [&](int op) {
-        return absorbed_into_.contains(op) || m_.op(op).results.size() != 1;
-      }))
-    return std::nullopt;
-  return all;
-}
-
 /// Which reductions' nodes compute the numbers that the loop carries.
 void MeaningBuilder::find_absorbed() {
-  const Operation& yield = m_.op(m_.block(body_).ops.back());
-  if (yield.name != "scf.yield") return;
-  for (const int next : yield.operands) {
-    const int last = m_.value(next).op;
-    if (last == kNone || !is_real(m_.type_of(next)) || !order_.contains(last) ||
-        node(last, 0) != kNone || absorbed_into_.contains(last))
-      continue;
-    // The last reduction first: what it is added to may be made of others.
-    const auto& ops = m_.block(body_).ops;
-    for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-      if (class_of(m_.op(*op)) != OpClass::reduction || node(*op, 0) == kNone ||
-          copies_of(*op) > 1 || absorbed_.contains(*op) || m_.op(*op).results.size() != 1 ||
-          !is_real(m_.type_of(m_.op(*op).results[0])))
-        continue;
-      const auto all = absorbed_by(*op, last);
-      if (!all) continue;
-      absorbed_[*op] = *all;
-      for (const int one : *all) absorbed_into_[one] = *op;
-      break;
-    }
-  }
+  absorbed_ = absorbed_numbers(
+      m_, body_, [this](int op) { return node(op, 0) != kNone; },
+      [this](int op) { return copies_of(op) > 1; });
 }
 
 /// A reduction's node, with the ops behind it: steps of one op.
@@ -213,8 +156,9 @@ void MeaningBuilder::absorbing_node(std::size_t v) {
     scalars_[at(k)] = std::move(value);
   };
   step(reduction, id + ".reduced");
-  for (const int op : absorbed_.at(reduction)) {
-    if (op != absorbed_.at(reduction).back())
+  const std::vector<int>& behind = absorbed_.behind.at(reduction);
+  for (const int op : behind) {
+    if (op != behind.back())
       step(op, std::string(m_.value(m_.op(op).results[0]).name));
     else
       loop_values_[v] = computed(op, id, Where::loop, 0, -1);

@@ -321,7 +321,7 @@ int MeaningBuilder::place_of_step(int user, int value, meaning::Value step, Wher
   if (where == Where::after) return kAfter + place_in(after_);
   const auto stage = node_.find({user, copy, "stage"});
   const int made = stage != node_.end() ? stage->second : node(user, copy);
-  if (made == kNone || absorbed_.contains(user) || !in_loop(user))
+  if (made == kNone || absorbed_.behind.contains(user) || !in_loop(user))
     refuse(user, "who uses a reshaped tile is no op of the loop");
   for (const Chunk& chunk : k_.kernel.chunks)
     for (const std::size_t one : chunk.ops)

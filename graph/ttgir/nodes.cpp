@@ -466,8 +466,14 @@ void Builder::add_compute(int index, int copy) {
     results_at(index, copy, node);
     return;
   }
-  for (const int value : op.results)
+  for (const int value : op.results) {
     if (is_tile(value, TypeKind::tensor)) set_registers(node, value);
+    // A number: each thread of the slot has it.
+    if (reduction && is_tile(value, TypeKind::scalar)) {
+      at(node).registers = at(node).registers.value_or(0) + 1;
+      at(node).result = "registers";
+    }
+  }
   if (c == OpClass::tmem_store && is_fresh_writer(index) && has_memory("tmem"))
     at(node).result = "tmem";
   if (c == OpClass::local_store && is_fresh_writer(index) && has_memory("smem"))
@@ -475,6 +481,21 @@ void Builder::add_compute(int index, int copy) {
   if (reduction && op.operands.size() > 1)
     at(node).tile->shape[0] *= static_cast<std::int64_t>(op.operands.size());
   results_at(index, copy, node);
+}
+
+/// Views of what the loop carries, whose maker comes later in the text.
+void Builder::views_of_later() {
+  for (std::size_t v = 0; v < out_.nodes.size(); ++v) {
+    const Operation& op = m_.op(out_.nodes[v].op);
+    if (!is_view(op) || op.operands.empty()) continue;
+    const auto sources = sources_.of(op.operands[0], out_.nodes[v].copy);
+    at(v).alias_of.reset();
+    if (sources.size() != 1) continue;
+    // (Views alone may be carried round and round: then nobody holds what they show.)
+    std::size_t root = sources[0].node;
+    while (root != v && at(root).alias_of) root = *at(root).alias_of;
+    if (root != v) at(v).alias_of = sources[0].node;
+  }
 }
 
 /// A number that the loop keeps: every thread of its slot computes it.

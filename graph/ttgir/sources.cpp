@@ -1,5 +1,6 @@
 #include "graph/ttgir/sources.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <set>
 #include <tuple>
@@ -12,6 +13,7 @@ namespace twill::ttgir {
 namespace {
 
 constexpr std::size_t kLoopBounds = 3;  // operands of an scf.for before its variables' first values
+constexpr int kMostBefore = 2;          // iterations of which each is told from the others
 constexpr std::int64_t kMaxSourceSteps = 5'000'000;  // seconds; real loops take thousands
 
 }  // namespace
@@ -82,15 +84,16 @@ void Sources::step(int value) const {
 std::vector<Source> Sources::of(int value, int copy) const {
   std::vector<Source> found;
   std::set<std::tuple<std::size_t, int, int>> known;
-  // Of a nest, what comes from an earlier outer iteration is another thing than what comes from
-  // this one, though it has the same name.
-  std::set<std::pair<int, bool>> visited;
+  // What comes from an earlier iteration is another thing than what comes from this one, though it
+  // has the same name: a number may be made of the largest so far and of the one before it. (What
+  // is made of itself comes from all iterations before.)
+  std::set<std::pair<int, int>> visited;
   // 0-1 breadth first: nearest first. Value, iterations before, inner iterations before.
   std::deque<std::tuple<int, int, int>> queue = {{value, 0, 0}};
   while (!queue.empty()) {
     const auto [next, distance, inner] = queue.front();
     queue.pop_front();
-    if (!visited.emplace(next, inner_ != kNone && distance > 0).second) continue;
+    if (!visited.emplace(next, std::min(distance, kMostBefore)).second) continue;
     step(next);
     const auto& list = nodes_[static_cast<std::size_t>(next)];
     if (!list.empty()) {

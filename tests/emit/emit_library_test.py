@@ -63,7 +63,9 @@ pointers.NARROW.update({f"parts-merged-{machine}": 4 for machine in BOTH})
 # (Where columns lie the loading slot computes itself, so that their fences and waits do nothing.)
 IMPLIED.update({"gap-jumped-hopper": 17, "gap-jumped-blackwell": 7})
 # (What the storing slot tells of the first of four stores it tells behind all of the iteration before; the last that it waits for was made last.)
-IMPLIED.update({"gates-multiplied-hopper": 4, "gates-multiplied-blackwell": 3})
+IMPLIED.update({"gates-multiplied-hopper": 4, "gates-multiplied-blackwell": 5})
+# (The largest number of all lies in its ring before the last sum can be made.)
+IMPLIED.update({f"loss-and-gradient-{machine}": 1 for machine in BOTH})
 off = around.off
 # Where the last loop stores what the one before it loads: the end of that one must be waited for.
 ENDS = {f"{name}-{machine}" for name in ("row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH}
@@ -1128,12 +1130,18 @@ class HeadsAdded:
         yield off(self.y, heads.reshape(3, 32, self.steps, 64).sum(axis=(0, 2)))
 
 
+def growing_rows(random, columns):
+    """Three rows whose largest number changes from step to step: no factor of sums is 1."""
+    return around.floats(random, 3, columns) * (1 + np.arange(columns, dtype=np.float32) // 2048 / 2)
+
+
 class RowRewritten:
     """row_rewritten(x, columns): the softmax of a row a program; the last step is ragged."""
+    LONGER = (9, 10)
 
     def make(self, n, random):
         self.columns, self.grid = 2048 * n - (100 if n else 0), (3,)
-        self.x = around.floats(random, 3, self.columns)
+        self.x = growing_rows(random, self.columns)
         self.before = self.x.copy()
 
     def arguments(self):
@@ -1148,11 +1156,12 @@ class RowRewritten:
 
 class LossAndGradient:
     """loss_and_gradient(x, label, loss, columns): of a row a program; the last step is ragged."""
+    LONGER = (9, 10)
 
     def make(self, n, random):
         # (Of no columns there is no loss.)
         self.columns, self.grid = 2048 * n - (100 if n else 0), (3 if n else 0,)
-        self.x, self.loss = around.floats(random, 3, self.columns), np.full(3, np.nan, np.float32)
+        self.x, self.loss = growing_rows(random, self.columns), np.full(3, np.nan, np.float32)
         self.before, self.label = self.x.astype(np.float64), random.integers(0, max(1, self.columns), 3).astype(np.int32)
 
     def arguments(self):
