@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "graph/index.hpp"
+#include "graph/ttgir/absorbed_numbers.hpp"
 #include "graph/ttgir/op_class.hpp"
 
 namespace twill::ttgir {
@@ -28,6 +29,8 @@ class Finder {
     const auto& next = m_.op(ops.back()).operands;
     const auto& variables = m_.block(body_).arguments;
     if (next.size() > kMostCarried) return found;
+    const AbsorbedNumbers absorbed = absorbed_numbers(
+        m_, body_, [this](int op) { return !replicated_[at(op)]; }, [](int) { return false; });
     for (std::size_t k = 0; k < next.size() && k + 1 < variables.size(); ++k) {
       const int last = m_.value(next[k]).op;
       const bool integer = is_number(next[k], "i32");
@@ -39,7 +42,8 @@ class Finder {
       const bool used_behind = k < results.size() && users_.contains(results[k]);
       // (An integer that only the loop uses may be a place.)
       if (integer ? used_behind
-                  : (used_behind || chain.read.contains(variables[k + 1])) && !is_kept(chain, last))
+                  : (used_behind || chain.read.contains(variables[k + 1])) &&
+                        !absorbed.into.contains(last))
         found.insert(last);
     }
     return found;
@@ -48,9 +52,8 @@ class Finder {
  private:
   /// What a number is made of in its iteration.
   struct Chain {
-    std::set<int> ops;         ///< that every slot would compute
-    std::set<int> read;        ///< values
-    std::set<int> reductions;  ///< and other ops of the loop
+    std::set<int> ops;   ///< that every slot would compute
+    std::set<int> read;  ///< values
   };
 
   bool is_number(int value, std::string_view element) const {
@@ -96,37 +99,12 @@ class Finder {
       for (const int value : reads) {
         chain.read.insert(value);
         const int made = m_.value(value).op;
-        if (made == kNone || m_.op(made).block != body_) continue;
-        if (!replicated_[at(made)])
-          chain.reductions.insert(made);
-        else if (chain.ops.insert(made).second)
+        if (made != kNone && m_.op(made).block == body_ && replicated_[at(made)] &&
+            chain.ops.insert(made).second)
           open.push_back(made);
       }
     }
     return chain;
-  }
-
-  /// Can a reduction that it is made of keep it: does nothing else use what is made of that? (As
-  /// MeaningBuilder::find_absorbed() decides.)
-  bool is_kept(const Chain& chain, int last) const {
-    if (m_.op(last).name == "scf.if") return false;
-    return std::any_of(chain.reductions.begin(), chain.reductions.end(), [&](int reduction) {
-      std::set<int> behind = {reduction};
-      std::vector<int> open = {reduction};
-      while (!open.empty()) {
-        const int now = open.back();
-        open.pop_back();
-        for (const int result : m_.op(now).results) {
-          const auto users = users_.find(result);
-          if (now == last || users == users_.end()) continue;
-          for (const int user : users->second) {
-            if (!chain.ops.contains(user)) return false;
-            if (behind.insert(user).second) open.push_back(user);
-          }
-        }
-      }
-      return behind.contains(last);
-    });
   }
 
   const Module& m_;

@@ -12,6 +12,7 @@
 #include "graph/lowering/costed_loop.hpp"
 #include "graph/lowering/lower_kernel.hpp"
 #include "graph/ttgir/builder.hpp"
+#include "graph/ttgir/always_added.hpp"
 #include "graph/ttgir/chosen_branches.hpp"
 #include "graph/ttgir/counted_while.hpp"
 #include "graph/ttgir/flat_nests.hpp"
@@ -62,6 +63,7 @@ void rewrite_to_compute(Module& module) {
   if (auto once = with_loads_once(module)) module = std::move(*once);
   if (auto late = with_late_returns(module)) module = std::move(*late);
   if (auto ahead = with_loads_ahead(module)) module = std::move(*ahead);
+  if (auto added = with_products_always_added(module)) module = std::move(*added);
   if (auto chosen = with_chosen_branches(module)) module = std::move(*chosen);
   if (auto apart = without_vector_sums(module)) module = std::move(*apart);
 }

@@ -483,11 +483,12 @@ void Builder::add_compute(int index, int copy) {
   results_at(index, copy, node);
 }
 
-/// Views of what the loop carries, whose maker comes later in the text.
+/// Views of tiles that the loop carries, whose maker comes later in the text. (Buffers that it
+/// carries: add_buffer_edges().)
 void Builder::views_of_later() {
   for (std::size_t v = 0; v < out_.nodes.size(); ++v) {
     const Operation& op = m_.op(out_.nodes[v].op);
-    if (!is_view(op) || op.operands.empty()) continue;
+    if (!is_view(op) || op.operands.empty() || !is_tile(op.operands[0], TypeKind::tensor)) continue;
     const auto sources = sources_.of(op.operands[0], out_.nodes[v].copy);
     at(v).alias_of.reset();
     if (sources.size() != 1) continue;

@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined", "blocks-attended", "row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "blocks-left-out-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined", "blocks-left-out", "blocks-attended", "row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW.update({f"scores-biased-{machine}": 4 for machine in BOTH})  # (vectors of 32 and of 64)
@@ -64,6 +64,8 @@ pointers.NARROW.update({f"parts-merged-{machine}": 4 for machine in BOTH})
 IMPLIED.update({"gap-jumped-hopper": 17, "gap-jumped-blackwell": 7})
 # (What the storing slot tells of the first of four stores it tells behind all of the iteration before; the last that it waits for was made last.)
 IMPLIED.update({"gates-multiplied-hopper": 4, "gates-multiplied-blackwell": 5})
+# (Whoever stores the sum has waited for the last product's own barrier.)
+IMPLIED.update({"blocks-left-out-blackwell": 1})
 # (The largest number of all lies in its ring before the last sum can be made.)
 IMPLIED.update({f"loss-and-gradient-{machine}": 1 for machine in BOTH})
 off = around.off

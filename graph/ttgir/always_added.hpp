@@ -1,0 +1,21 @@
+// Products in a branch whose factors are 0 where it is not taken: `if c: acc = dot(a, b, acc)` is
+// acc = dot(a, b, acc).
+//
+// A block-sparse product leaves out blocks. Once its loads stand in front of the branch, masked by
+// its condition (loads_ahead.hpp), what is left out adds 0. Without the branch the product is one
+// of the loop, which may be in flight while others work.
+#pragma once
+
+#include <optional>
+
+#include "graph/ttgir/ir.hpp"
+
+namespace twill::ttgir {
+
+/// The module without the branches of loops that do nothing but add such a product to what their
+/// other side hands on. Both factors are loaded under a mask that holds nowhere unless the
+/// condition does, with 0 elsewhere, and only moved: 0 times what is no number would be none. (A
+/// sum of -0 becomes 0.) Ops have the line of the branch. nullopt = there is none.
+std::optional<Module> with_products_always_added(const Module& module);
+
+}  // namespace twill::ttgir
