@@ -11,8 +11,8 @@
 #include "graph/index.hpp"
 #include "graph/lowering/costed_loop.hpp"
 #include "graph/lowering/lower_kernel.hpp"
-#include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/always_added.hpp"
+#include "graph/ttgir/builder.hpp"
 #include "graph/ttgir/chosen_branches.hpp"
 #include "graph/ttgir/counted_while.hpp"
 #include "graph/ttgir/flat_nests.hpp"
@@ -26,6 +26,7 @@
 #include "graph/ttgir/parser.hpp"
 #include "graph/ttgir/scheduled.hpp"
 #include "graph/ttgir/stored_factors.hpp"
+#include "graph/ttgir/sums_kept.hpp"
 #include "graph/ttgir/undo.hpp"
 #include "graph/ttgir/without_vector_sums.hpp"
 
@@ -64,6 +65,7 @@ void rewrite_to_compute(Module& module) {
   if (auto late = with_late_returns(module)) module = std::move(*late);
   if (auto ahead = with_loads_ahead(module)) module = std::move(*ahead);
   if (auto added = with_products_always_added(module)) module = std::move(*added);
+  if (auto kept = with_sums_kept(module)) module = std::move(*kept);
   if (auto chosen = with_chosen_branches(module)) module = std::move(*chosen);
   if (auto apart = without_vector_sums(module)) module = std::move(*apart);
 }

@@ -64,8 +64,6 @@ pointers.NARROW.update({f"parts-merged-{machine}": 4 for machine in BOTH})
 IMPLIED.update({"gap-jumped-hopper": 17, "gap-jumped-blackwell": 7})
 # (What the storing slot tells of the first of four stores it tells behind all of the iteration before; the last that it waits for was made last.)
 IMPLIED.update({"gates-multiplied-hopper": 4, "gates-multiplied-blackwell": 5})
-# (Whoever stores the sum has waited for the last product's own barrier.)
-IMPLIED.update({"blocks-left-out-blackwell": 1})
 # (The largest number of all lies in its ring before the last sum can be made.)
 IMPLIED.update({f"loss-and-gradient-{machine}": 1 for machine in BOTH})
 off = around.off

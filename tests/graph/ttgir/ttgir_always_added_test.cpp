@@ -13,43 +13,19 @@
 #include "graph/ttgir/module_run.hpp"
 #include "graph/ttgir/parser.hpp"
 #include "tests/support/module_mutants.hpp"
+#include "tests/support/module_text.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 namespace ttgir_always_added_test {
 
 using namespace twill;
+using test::line_with;
+constexpr auto with = test::replaced;
 
 namespace {
 
 std::string file_text(const std::string& name) {
   return read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir");
-}
-
-std::string with(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  CAPTURE(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
-/// The one line that has these words.
-std::string line_with(const std::string& text, const std::string& words) {
-  const std::size_t at = text.find(words);
-  CAPTURE(words);
-  REQUIRE(at != std::string::npos);
-  REQUIRE(text.find(words, at + 1) == std::string::npos);
-  const std::size_t begin = text.rfind('\n', at) + 1;
-  return text.substr(begin, text.find('\n', at) + 1 - begin);
-}
-
-/// The branch's sides exchanged.
-std::string turned(std::string text) {
-  const std::size_t open = text.find("scf.if"), brace = text.find(" {", open) + 2,
-                    other = text.find("} else {", brace), end = text.find("} loc", other + 8);
-  REQUIRE(end != std::string::npos);
-  const std::string then = text.substr(brace, other - brace),
-                    otherwise = text.substr(other + 8, end - other - 8);
-  return text.substr(0, brace) + otherwise + "} else {" + then + text.substr(end);
 }
 
 int branches(const ttgir::Module& module) {
@@ -73,7 +49,7 @@ TEST_CASE("a product of what is 0 elsewhere is always added, others stay in thei
     CAPTURE(name);
     const std::string text = file_text(name);
     CHECK(is_added(text));
-    CHECK(is_added(turned(text)));
+    CHECK(is_added(test::with_sides_exchanged(text)));
     // Its loads have no mask where they stand.
     CHECK_FALSE(ttgir::with_products_always_added(ttgir::parse_module(text, "m")));
     // The other side hands on another number.
@@ -117,7 +93,7 @@ TEST_CASE("a module whose products are always added stores what it did") {
       CAPTURE(machine);
       CAPTURE(other_side);
       std::string text = file_text("blocks-left-out-" + machine);
-      if (other_side) text = turned(text);
+      if (other_side) text = test::with_sides_exchanged(text);
       const ttgir::Module before = ttgir::parse_module(text, "m");
       const auto after = ttgir::with_products_always_added(*ttgir::with_loads_ahead(before));
       REQUIRE(after);
@@ -129,26 +105,13 @@ TEST_CASE("a module whose products are always added stores what it did") {
       REQUIRE(std::holds_alternative<ttgir::ModuleMeaning>(meaning));
       const auto& kernel = std::get<ttgir::ModuleMeaning>(meaning).kernel;
       CHECK(kernel.incomplete.empty());
-      const auto stored = [](const ttgir::Module& module, const ttgir::Interpretation& run) {
-        std::vector<std::vector<double>> all;
-        for (const auto& [op, tiles] : run.moved)
-          if (module.op(op).name == "tt.store")
-            for (const auto& tile : tiles) all.push_back(tile.data);
-        return all;
-      };
       for (const int n : {0, 1, 2, 5, 8}) {
         CAPTURE(n);
         const auto launch = ttgir::launch_of(kernel, n);
         REQUIRE(launch);
-        const auto run = [&](const ttgir::Module& module) {
-          const auto done =
-              ttgir::interpret(module, ttgir::list_loops(module).front().op, *launch, 0.125, 5);
-          REQUIRE(std::holds_alternative<ttgir::Interpretation>(done));
-          return stored(module, std::get<ttgir::Interpretation>(done));
-        };
-        const auto right = run(before);
+        const auto right = test::stored_tiles(before, *launch);
         CHECK(right.size() == 1);
-        CHECK(right == run(*after));
+        CHECK(right == test::stored_tiles(*after, *launch));
       }
     }
 }

@@ -13,11 +13,13 @@
 #include "graph/ttgir/module_run.hpp"
 #include "graph/ttgir/parser.hpp"
 #include "tests/support/module_mutants.hpp"
+#include "tests/support/module_text.hpp"
 #include "tests/support/ttgir_files.hpp"
 
 namespace ttgir_loads_ahead_test {
 
 using namespace twill;
+constexpr auto with = test::replaced;
 
 namespace {
 
@@ -51,12 +53,6 @@ int ahead(const std::string& text) {
     const int around = made->parent(static_cast<int>(&op - made->ops.data()));
     return op.name == "tt.load" && made->op(around).name == "scf.for";
   }));
-}
-
-std::string with(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
 }
 
 }  // namespace
@@ -99,14 +95,7 @@ TEST_CASE("a module whose loads stand before its branches stores what it did") {
   for (const bool turned : {false, true}) {
     CAPTURE(turned);
     std::string text = read_file(TWILL_TEST_DATA "/ttgir/blocks-left-out-hopper.ttgir");
-    if (turned) {  // the other side
-      const std::size_t open = text.find("scf.if"), brace = text.find(" {", open) + 2,
-                        other = text.find("} else {", brace), end = text.find("} loc", other + 8);
-      REQUIRE(end != std::string::npos);
-      const std::string then = text.substr(brace, other - brace),
-                        otherwise = text.substr(other + 8, end - other - 8);
-      text = text.substr(0, brace) + otherwise + "} else {" + then + text.substr(end);
-    }
+    if (turned) text = test::with_sides_exchanged(text);
     const ttgir::Module before = ttgir::parse_module(text, "m");
     const auto after = ttgir::with_loads_ahead(before);
     REQUIRE(after);
@@ -118,26 +107,13 @@ TEST_CASE("a module whose loads stand before its branches stores what it did") {
     REQUIRE(std::holds_alternative<ttgir::ModuleMeaning>(meaning));
     const auto& kernel = std::get<ttgir::ModuleMeaning>(meaning).kernel;
     CHECK(kernel.incomplete.empty());
-    const auto stored = [](const ttgir::Module& module, const ttgir::Interpretation& run) {
-      std::vector<std::vector<double>> all;
-      for (const auto& [op, tiles] : run.moved)
-        if (module.op(op).name == "tt.store")
-          for (const auto& tile : tiles) all.push_back(tile.data);
-      return all;
-    };
     for (const int n : {0, 1, 2, 5, 8}) {
       CAPTURE(n);
       const auto launch = ttgir::launch_of(kernel, n);
       REQUIRE(launch);
-      const auto a =
-          ttgir::interpret(before, ttgir::list_loops(before).front().op, *launch, 0.125, 5);
-      const auto b =
-          ttgir::interpret(*after, ttgir::list_loops(*after).front().op, *launch, 0.125, 5);
-      REQUIRE(std::holds_alternative<ttgir::Interpretation>(a));
-      REQUIRE(std::holds_alternative<ttgir::Interpretation>(b));
-      CHECK(stored(before, std::get<ttgir::Interpretation>(a)).size() == 1);
-      CHECK(stored(before, std::get<ttgir::Interpretation>(a)) ==
-            stored(*after, std::get<ttgir::Interpretation>(b)));
+      const auto right = test::stored_tiles(before, *launch);
+      CHECK(right.size() == 1);
+      CHECK(right == test::stored_tiles(*after, *launch));
     }
   }
 }
