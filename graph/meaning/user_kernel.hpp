@@ -31,7 +31,7 @@ struct Index {
     least,
     largest,
     tile,    ///< the variable of the loop around the loop
-    loaded,  ///< number `value` of those that the function loads before its loops
+    loaded,  ///< number `value` of those that the function loads; of each tile anew: `of` has tile
     // Of an element of a tile that is moved by pointers:
     row,     ///< its place along the tile's first dimension
     column,  ///< along its second one
@@ -160,11 +160,11 @@ struct Place {
   std::optional<HandedTile> handed = std::nullopt;
 };
 
-/// An integer that the function loads once, before its loops, from behind a pointer: the length of
-/// a sequence.
+/// An integer that the function loads once, before its loops, or before the loop for each tile of
+/// the one around it, from behind a pointer: the length of a sequence.
 struct LoadedNumber {
   int parameter = -1;
-  Index place;    ///< elements behind it, of arguments, the program's place and numbers before this
+  Index place;    ///< elements behind it, of arguments, places and numbers before this
   int bits = 32;  ///< of the integer
   bool operator==(const LoadedNumber&) const = default;
 };

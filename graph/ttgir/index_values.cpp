@@ -201,7 +201,9 @@ std::optional<Index> IndexValues::loaded(const Operation& op, int depth) const {
   constexpr std::size_t kMostLoaded = 100;
   const int index = static_cast<int>(&op - m_.ops.data());
   // (One with a mask is sometimes not loaded. The sign of fewer than 32 bits is not known.)
-  if (op.operands.size() != 1 || op.results.size() != 1 || m_.parent(index) != function_ ||
+  const int stands_in = m_.parent(index);
+  if (op.operands.size() != 1 || op.results.size() != 1 ||
+      (stands_in != function_ && (around_ == kNone || stands_in != around_)) ||
       op.begin > m_.op(loop_).begin)
     return std::nullopt;
   const Type* type = m_.type_of(op.results[0]);
@@ -212,14 +214,20 @@ std::optional<Index> IndexValues::loaded(const Operation& op, int depth) const {
   if (from->text.find(whole + ">") == std::string_view::npos &&
       from->text.find(whole + ",") == std::string_view::npos)
     return std::nullopt;
+  const auto number = [this](std::size_t k) {
+    Index made = Index::make(Index::loaded, static_cast<std::int64_t>(k));
+    // (Of each tile another one: depends_on() says so.)
+    if (depends_on(loaded_[k].place, Index::tile)) made.of.push_back(Index::make(Index::tile));
+    return made;
+  };
   const auto known = std::find(loads_.begin(), loads_.end(), index);
-  if (known != loads_.end()) return Index::make(Index::loaded, known - loads_.begin());
+  if (known != loads_.end()) return number(static_cast<std::size_t>(known - loads_.begin()));
   auto one = behind_pointer(op.operands[0], depth + 1);
   if (!one || loaded_.size() >= kMostLoaded) return std::nullopt;
   one->bits = type->bits;
   loaded_.push_back(std::move(*one));
   loads_.push_back(index);
-  return Index::make(Index::loaded, static_cast<std::int64_t>(loaded_.size()) - 1);
+  return number(loaded_.size() - 1);
 }
 
 std::optional<meaning::LoadedNumber> IndexValues::behind_pointer(int value, int depth) const {

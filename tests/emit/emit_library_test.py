@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined", "blocks-left-out", "blocks-attended", "row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined", "blocks-left-out", "lengths-in-turn", "blocks-attended", "row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW.update({f"scores-biased-{machine}": 4 for machine in BOTH})  # (vectors of 32 and of 64)
@@ -1042,6 +1042,27 @@ class BlocksLeftOut:
         yield same(self.c, np.where(there, self.a, 0).astype(np.float64) @ np.nan_to_num(self.b.astype(np.float64)))
 
 
+class LengthsInTurn:
+    """lengths_in_turn(x, w, length, y, tiles, K): seven tiles for two programs; behind the block of a length X is no number."""
+
+    def make(self, n, random):
+        self.tiles, self.k, self.grid = 7, 64 * n, (2,)
+        self.length = random.integers(0, 64 * n + 1, 7).astype(np.int32)
+        self.length[random.integers(7)] = 64 * n
+        self.x, self.w = sixteenths(random, 128 * self.tiles, self.k), sixteenths(random, self.k, 64)
+        self.right = np.concatenate([self.x[128 * t:128 * t + 128, :length].astype(np.float64) @ self.w[:length].astype(np.float64)
+                                     for t, length in enumerate(self.length)])
+        for t, length in enumerate(self.length):
+            self.x[128 * t:128 * t + 128, -(-length // 64) * 64:] = np.nan
+        self.y = np.full((128 * self.tiles, 64), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.w, self.length, self.y, self.tiles, self.k]
+
+    def errors(self):
+        yield same(self.y, self.right)
+
+
 class BlocksAttended:
     """blocks_attended(q, k, v, on, o, n, scale): the last block has 40 keys; what no row attends to is no number."""
 
@@ -1207,7 +1228,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
                        "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted, "scores-dropped": ScoresDropped, "places-hashed": PlacesHashed,
                        "experts-skipped": ExpertsSkipped, "parts-merged": PartsMerged, "gap-jumped": GapJumped,
-                       "gates-multiplied": GatesMultiplied, "splits-combined": SplitsCombined, "blocks-left-out": BlocksLeftOut, "blocks-attended": BlocksAttended, "row-rewritten": RowRewritten, "loss-and-gradient": LossAndGradient, "taken-and-cleared": TakenAndCleared})
+                       "gates-multiplied": GatesMultiplied, "splits-combined": SplitsCombined, "blocks-left-out": BlocksLeftOut, "lengths-in-turn": LengthsInTurn, "blocks-attended": BlocksAttended, "row-rewritten": RowRewritten, "loss-and-gradient": LossAndGradient, "taken-and-cleared": TakenAndCleared})
 
 
 def end_needed(text, path):

@@ -868,6 +868,22 @@ def blocks_left_out(a_ptr, b_ptr, on_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: 
 
 
 @triton.jit
+def lengths_in_turn(x_ptr, w_ptr, length_ptr, y_ptr, tiles, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Products of rows with as many columns as each tile's length says: a program has several tiles, one after the other."""
+    rn = tl.arange(0, BN)
+    for tile in range(tl.program_id(0), tiles, tl.num_programs(0)):
+        length = tl.load(length_ptr + tile)
+        rm = tile * BM + tl.arange(0, BM)
+        acc = tl.zeros([BM, BN], tl.float32)
+        for k in range(0, tl.cdiv(length, BK)):
+            rk = k * BK + tl.arange(0, BK)
+            x = tl.load(x_ptr + rm[:, None] * K + rk[None, :])
+            w = tl.load(w_ptr + rk[:, None] * BN + rn[None, :], mask=rk[:, None] < length, other=0.0)
+            acc = tl.dot(x, w, acc)
+        tl.store(y_ptr + rm[:, None] * BN + rn[None, :], acc)
+
+
+@triton.jit
 def blocks_attended(q_ptr, k_ptr, v_ptr, on_ptr, o_ptr, n, scale, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
     """Attention to the blocks of keys that a table names: the others are left out, loads and all."""
     row = tl.program_id(0)
@@ -945,6 +961,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
     (gap_jumped, "x_ptr=*fp32:16, y_ptr=*fp32:16, sum_ptr=*fp32:16, steps=i32, first=i32, skip=i32, columns=i32:16", dict(M=16, N=64)),
     (gates_multiplied, "x_ptr=*fp32:16, y_ptr=*fp32:16, z_ptr=*fp32:16, each_ptr=*fp32:16, all_ptr=*fp32:16, v_ptr=*fp32:16, steps=i32", dict(M=16, N=64)),
     (splits_combined, "x_ptr=*fp32:16, lse_ptr=*fp32:16, steps_ptr=*i32:16, y_ptr=*fp32:16, all_ptr=*fp32:16", dict(MOST=8, D=128)),
+    (lengths_in_turn, "x_ptr=*fp16:16, w_ptr=*fp16:16, length_ptr=*i32:16, y_ptr=*fp32:16, tiles=i32, K=i32:16", dict(BM=128, BN=64, BK=64)),
     (blocks_left_out, "a_ptr=*fp16:16, b_ptr=*fp16:16, on_ptr=*i32:16, c_ptr=*fp32:16, M=i32, N=i32:16, K=i32:16", dict(BM=128, BN=64, BK=64)),
     (blocks_attended, "q_ptr=*fp16:16, k_ptr=*fp16:16, v_ptr=*fp16:16, on_ptr=*i32:16, o_ptr=*fp32:16, n=i32, scale=fp32", dict(M=64, N=64, D=64)),
     (without_sign, "x_ptr=*i32:16, y_ptr=*i32:16, z_ptr=*i32:16, v_ptr=*i32:16, most_ptr=*i32:16, least_ptr=*i32:16, place_ptr=*i32:16, steps=i32",
