@@ -25,11 +25,7 @@ constexpr double kDoubleLoss = 0x1p-40;  // what double precision loses in long 
 bool has_trips(const meaning::UserKernel& kernel, Launch& launch, int n) {
   try {
     place_loaded(kernel, launch);
-    try {
-      if (kernel.around) launch.tile = value_of(kernel.around->first, launch, 0);
-    } catch (const std::domain_error&) {
-      continue;
-    }
+    if (kernel.around) launch.tile = value_of(kernel.around->first, launch, 0);
     for (const meaning::IndexComparison& one : kernel.returns)
       if (holds(one, launch)) return false;
     return std::max<std::int64_t>(value_of(kernel.trips, launch, 0), 0) ==
@@ -101,7 +97,6 @@ bool find_launch(const meaning::UserKernel& kernel, int n, std::int64_t programs
   for (std::int64_t place = 0; place <= (places ? kMostPlace : 0); ++place) {
     if (places) launch.program[0] = place == 0 ? kPlace : place - 1;
     if (launch.program[0] >= programs) break;
-    if (kernel.around) launch.tile = value_of(kernel.around->first, launch, 0);
     if (fixed && has_trips(kernel, launch, n)) return true;
     for (std::int64_t step = 4'096; step > 0 && !fixed; step /= 2) {
       for (const std::size_t k : free) launch.arguments[k] = all * step;
