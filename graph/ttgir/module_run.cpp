@@ -24,8 +24,9 @@ constexpr double kDoubleLoss = 0x1p-40;  // what double precision loses in long 
 /// Of the first tile, where there is a loop over tiles. Not where the function returns before it.
 bool has_trips(const meaning::UserKernel& kernel, Launch& launch, int n) {
   try {
-    place_loaded(kernel, launch);
     if (kernel.around) launch.tile = value_of(kernel.around->first, launch, 0);
+    place_loaded(kernel, launch);  // (some of this tile)
+    if (kernel.around && launch.tile != value_of(kernel.around->first, launch, 0)) return false;
     for (const meaning::IndexComparison& one : kernel.returns)
       if (holds(one, launch)) return false;
     return std::max<std::int64_t>(value_of(kernel.trips, launch, 0), 0) ==
