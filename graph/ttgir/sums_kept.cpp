@@ -16,7 +16,7 @@ namespace twill::ttgir {
 namespace {
 
 constexpr std::size_t kBounds = 3;  // operands of an scf.for before what its variables begin with
-constexpr std::string_view kToken = "!ttg.async.token";
+constexpr std::string_view kTokenType = "!ttg.async.token";
 
 /// A sum that a loop carries: which of its variables, and the ops that move it.
 struct CarriedSum {
@@ -182,7 +182,7 @@ class SumKeeper {
                          {alloc.results[1], mine + "free"}}) +
                 "\n";
       carried[sum.which] = mine + "at = " + mine + "begun";
-      types[sum.which] = kToken;
+      types[sum.which] = kTokenType;
       handed[sum.which] = written_name(m_, load.operands[1]);
       for (const int product : sum.products) renamed[product][buffer] = mine + "buffer";
       renamed[sum.products[0]][store.results[0]] = mine + "at";
