@@ -248,6 +248,32 @@ TEST_CASE("what is too large for its type: its inverse is near 0, and in eight b
   CHECK(clamped > 50);
 }
 
+TEST_CASE("what is given with more digits than its type has is as far off as it is rounded") {
+  // (A vector that another loop of a module hands on is known in double precision.)
+  meaning::Meaning m;
+  m.tensors = {{"x", {2}, "f32"}, {"y", {2}, "f32"}};
+  meaning::Value load, store;
+  load.id = "load", store.id = "store";
+  load.function = meaning::Function::load, store.function = meaning::Function::store;
+  load.type = store.type = "f32";
+  load.shape = store.shape = {2};
+  load.tensor = 0, store.tensor = 1;
+  store.operands.resize(1);
+  store.operands[0].value = 0;
+  m.values = {load, store};
+  m.loop_begin = m.after_begin = 1;
+  const double x = 0.1, whole = 0.5;
+  const TensorTiles inputs = {{Numbers{{2}, {x, whole}}}, {}};
+  const auto right = meaning::reference(m, 0, inputs);
+  REQUIRE(right.at(1).size() == 1);
+  CHECK(right[1][0].error.data[0] == std::abs(x - double(float(x))));
+  CHECK(right[1][0].error.data[1] == 0);
+  const TensorTiles stored = {{}, {Numbers{{2}, {double(float(x)), whole}}}};
+  CHECK(meaning::all_right(meaning::compare_with(m, right, stored)));
+  const TensorTiles other = {{}, {Numbers{{2}, {std::nextafterf(float(x), 1.0F), whole}}}};
+  CHECK_FALSE(meaning::all_right(meaning::compare_with(m, right, other)));
+}
+
 TEST_CASE("a histogram counts what is one of its places") {
   meaning::Value value;
   value.type = "i32";
