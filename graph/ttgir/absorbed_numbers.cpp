@@ -10,7 +10,7 @@
 namespace twill::ttgir {
 namespace {
 
-constexpr std::int64_t kMostSteps = 1'000'000;  // of hostile loops; real ones take thousands
+constexpr std::int64_t kMostAbsorbing = 1'000'000;  // of hostile loops; real ones take thousands
 
 class Absorber {
  public:
@@ -61,7 +61,7 @@ class Absorber {
   std::vector<int> makers_of(int last) {
     std::set<int> all = {last};
     std::vector<int> open = {last};
-    while (!open.empty() && ++steps_ < kMostSteps) {
+    while (!open.empty() && ++steps_ < kMostAbsorbing) {
       const int op = open.back();
       open.pop_back();
       if (is_node_(op)) continue;
@@ -83,7 +83,7 @@ class Absorber {
     std::set<int> behind = {reduction};
     std::vector<int> all;
     for (const int op : makers) {
-      if (++steps_ >= kMostSteps) return std::nullopt;
+      if (++steps_ >= kMostAbsorbing) return std::nullopt;
       if (is_node_(op)) continue;
       const auto& operands = m_.op(op).operands;
       if (std::any_of(operands.begin(), operands.end(),
@@ -100,7 +100,7 @@ class Absorber {
       const auto users = users_.find(m_.op(op).results[0]);
       if (users == users_.end()) continue;
       for (const int user : users->second)
-        if (++steps_ >= kMostSteps || !behind.contains(user)) return std::nullopt;
+        if (++steps_ >= kMostAbsorbing || !behind.contains(user)) return std::nullopt;
     }
     return all;
   }
