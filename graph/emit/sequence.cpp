@@ -146,8 +146,40 @@ bool loaded_at_end(const Plan& plan, int parameter) {
   return true;
 }
 
-/// Who loads what another loop has stored would have to know that it has arrived. What a loop has
-/// loaded, the loops behind it may store to.
+/// Does a loop of several partitions store what lies behind an argument itself, iteration by
+/// iteration, from registers? Then all is there when gl.warp_specialize has ended. (A bulk copy is
+/// on its way still. What is stored behind a loop may stand behind the next one, too.)
+bool stored_at_end(const Plan& plan, int parameter) {
+  if (plan.partitions.size() < 2) return false;
+  const std::vector<meaning::Value>& values = plan.meaning->values;
+  for (int v = 0; v < static_cast<int>(values.size()); ++v)
+    if (values[at(v)].function == meaning::Function::store &&
+        plan.user->places[at(values[at(v)].tensor)].parameter == parameter &&
+        !(plan.meaning->in_loop(v) && plan.by_elements(values[at(v)].tensor)))
+      return false;
+  return true;
+}
+
+/// Does a loop do nothing behind an argument but load, iteration by iteration and by threads, who
+/// see what others of the block stored before they met? (What is loaded before a loop may be what
+/// was there before the loops in front of it.)
+bool loaded_by_threads(const Plan& plan, int parameter) {
+  const std::vector<meaning::Value>& values = plan.meaning->values;
+  for (int v = 0; v < static_cast<int>(values.size()); ++v) {
+    const int tensor = values[at(v)].tensor;
+    if (tensor >= 0 && plan.user->places[at(tensor)].parameter == parameter &&
+        !(values[at(v)].function == meaning::Function::load && plan.meaning->in_loop(v) &&
+          plan.by_elements(tensor)))
+      return false;
+  }
+  const auto& loaded = plan.user->loaded;
+  return !loaded_earlier(*plan.user, parameter) &&
+         std::none_of(loaded.begin(), loaded.end(),
+                      [&](const auto& one) { return one.parameter == parameter; });
+}
+
+/// Who loads what another loop has stored has to know that it has arrived: the end of
+/// gl.warp_specialize says so. What a loop has loaded, the loops behind it may store to.
 std::optional<Refusal> apart(const std::vector<Plan>& plans) {
   for (const Plan& a : plans)
     for (const Plan& b : plans) {
@@ -155,7 +187,9 @@ std::optional<Refusal> apart(const std::vector<Plan>& plans) {
       for (const meaning::Value& stored : a.meaning->values) {
         if (stored.function != meaning::Function::store) continue;
         const int parameter = a.user->places[at(stored.tensor)].parameter;
-        if (parameter < 0 || (&b < &a && loaded_at_end(b, parameter))) continue;
+        if (parameter < 0 || (&b < &a && loaded_at_end(b, parameter)) ||
+            (&a < &b && stored_at_end(a, parameter) && loaded_by_threads(b, parameter)))
+          continue;
         const auto here = [&](const auto& place) { return place.parameter == parameter; };
         if (std::any_of(b.user->places.begin(), b.user->places.end(), here) ||
             std::any_of(b.user->loaded.begin(), b.user->loaded.end(), here) ||

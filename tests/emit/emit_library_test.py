@@ -19,7 +19,7 @@ stand_in.NAN_DROPPED = True
 BOTH = ("hopper", "blackwell")
 CASES = [f"{name}-{machine}" for name in ("parts-added", "experts-added", "sums-added", "counted", "bits-changed", "running-most",
                                                  "behind-in-two", "stats-updated", "long-taps", "last-block-first", "any-and-all", "numbers-stored", "numbers-where", "last-kept", "every-third", "sums-from-end", "left-before", "odd-loads", "numbers-kept",
-                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined", "blocks-left-out", "lengths-in-turn", "blocks-attended", "row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "integers"]
+                                                 "bytes-stored", "nibbles-mixed", "experts-counted", "odd-tiles", "halves", "pairs-turned", "groups-scaled", "between-groups", "peaks-stored", "rows-chosen", "while-counted", "blocks-by-pointers", "blocks-measured", "rows-in-turn", "heads-added", "numbers-before", "both-chosen", "without-sign", "words-carried", "begun-with", "keys-grouped", "scores-biased", "blocks-counted", "scores-dropped", "places-hashed", "experts-skipped", "parts-merged", "gap-jumped", "gates-multiplied", "splits-combined", "blocks-left-out", "lengths-in-turn", "blocks-attended", "row-rewritten", "loss-and-gradient", "residual-normed", "taken-and-cleared") for machine in BOTH] + ["half-sums-hopper", "integers"]
 # Vectors of 256 numbers, for 128 threads.
 pointers.NARROW.update({f"{name}-{machine}": 8 for name in ("bits-changed", "blocks-counted", "last-block-first", "while-counted", "numbers-before") for machine in BOTH})
 pointers.NARROW.update({f"scores-biased-{machine}": 4 for machine in BOTH})  # (vectors of 32 and of 64)
@@ -67,8 +67,8 @@ IMPLIED.update({"gates-multiplied-hopper": 4, "gates-multiplied-blackwell": 5})
 # (The largest number of all lies in its ring before the last sum can be made.)
 IMPLIED.update({f"loss-and-gradient-{machine}": 1 for machine in BOTH})
 off = around.off
-# Where the last loop stores what the one before it loads: the end of that one must be waited for.
-ENDS = {f"{name}-{machine}" for name in ("row-rewritten", "loss-and-gradient", "taken-and-cleared") for machine in BOTH}
+# Where the last loop stores what the one before it loads, or loads what that one stores: its end must be waited for.
+ENDS = {f"{name}-{machine}" for name in ("row-rewritten", "loss-and-gradient", "residual-normed", "taken-and-cleared") for machine in BOTH}
 
 
 def sixteenths(random, *shape):
@@ -1198,6 +1198,25 @@ class LossAndGradient:
             yield float(np.abs(self.x - want).max() * self.columns) / 10
 
 
+class ResidualNormed:
+    """residual_normed(x, r, w, y, columns): R += X, then its RMS norm; the last step is ragged."""
+
+    def make(self, n, random):
+        self.columns, self.grid = 2048 * n - (100 if n else 0), (3 if n else 0,)
+        self.x, self.r = around.floats(random, 3, self.columns), around.floats(random, 3, self.columns)
+        self.before = self.r.astype(np.float64)
+        self.w, self.y = around.floats(random, self.columns), np.full((3, self.columns), np.nan, np.float32)
+
+    def arguments(self):
+        return [self.x, self.r, self.w, self.y, self.columns]
+
+    def errors(self):
+        if self.columns:
+            r = self.before + self.x
+            yield off(self.r, r)
+            yield off(self.y, r / np.sqrt((r * r).mean(axis=1, keepdims=True) + 1e-5) * self.w)
+
+
 class TakenAndCleared:
     """taken_and_cleared(x, y, columns): the sums of each step's columns, then X = 0."""
 
@@ -1228,7 +1247,7 @@ around.ORACLES.update({"parts-added": PartsAdded, "experts-added": ExpertsAdded,
                        "between-groups": BetweenGroups, "peaks-stored": PeaksStored, "rows-chosen": RowsChosen, "while-counted": WhileCounted,
                        "blocks-by-pointers": BlocksByPointers, "blocks-measured": BlocksMeasured, "rows-in-turn": RowsInTurn, "heads-added": HeadsAdded, "numbers-before": NumbersBefore, "both-chosen": BothChosen, "without-sign": WithoutSign, "words-carried": WordsCarried, "begun-with": BegunWith, "keys-grouped": KeysGrouped, "scores-biased": ScoresBiased, "blocks-counted": BlocksCounted, "scores-dropped": ScoresDropped, "places-hashed": PlacesHashed,
                        "experts-skipped": ExpertsSkipped, "parts-merged": PartsMerged, "gap-jumped": GapJumped,
-                       "gates-multiplied": GatesMultiplied, "splits-combined": SplitsCombined, "blocks-left-out": BlocksLeftOut, "lengths-in-turn": LengthsInTurn, "blocks-attended": BlocksAttended, "row-rewritten": RowRewritten, "loss-and-gradient": LossAndGradient, "taken-and-cleared": TakenAndCleared})
+                       "gates-multiplied": GatesMultiplied, "splits-combined": SplitsCombined, "blocks-left-out": BlocksLeftOut, "lengths-in-turn": LengthsInTurn, "blocks-attended": BlocksAttended, "row-rewritten": RowRewritten, "loss-and-gradient": LossAndGradient, "taken-and-cleared": TakenAndCleared, "residual-normed": ResidualNormed})
 
 
 def end_needed(text, path):

@@ -838,6 +838,25 @@ def loss_and_gradient(x_ptr, label_ptr, loss_ptr, columns, D: tl.constexpr):
 
 
 @triton.jit
+def residual_normed(x_ptr, r_ptr, w_ptr, y_ptr, columns, D: tl.constexpr):
+    """What is added is kept, and loaded again to be normed: rows are too long for registers."""
+    x_ptr += tl.program_id(0) * columns
+    r_ptr += tl.program_id(0) * columns
+    y_ptr += tl.program_id(0) * columns
+    d = tl.arange(0, D)
+    square = tl.zeros([D], tl.float32)
+    for i in range(0, columns, D):
+        r = tl.load(r_ptr + i + d, mask=i + d < columns, other=0.0) + tl.load(x_ptr + i + d, mask=i + d < columns, other=0.0)
+        tl.store(r_ptr + i + d, r, mask=i + d < columns)
+        square += r * r
+    scale = 1 / tl.sqrt(tl.sum(square, 0) / columns + 1e-5)
+    for i in range(0, columns, D):
+        r = tl.load(r_ptr + i + d, mask=i + d < columns, other=0.0)
+        w = tl.load(w_ptr + i + d, mask=i + d < columns, other=0.0)
+        tl.store(y_ptr + i + d, r * scale * w, mask=i + d < columns)
+
+
+@triton.jit
 def taken_and_cleared(x_ptr, y_ptr, columns, D: tl.constexpr):
     """What has come together in a row is added up, and is nothing from then on."""
     x_ptr += tl.program_id(0) * columns
@@ -968,6 +987,7 @@ CASES = [  # kernel, its signature, its constants, how many warps if not four
      dict(M=16, N=64)),
     (row_rewritten, "x_ptr=*fp32:16, columns=i32", dict(D=2048)),
     (loss_and_gradient, "x_ptr=*fp32:16, label_ptr=*i32:16, loss_ptr=*fp32:16, columns=i32", dict(D=2048)),
+    (residual_normed, "x_ptr=*fp32:16, r_ptr=*fp32:16, w_ptr=*fp32:16, y_ptr=*fp32:16, columns=i32", dict(D=2048)),
     (taken_and_cleared, "x_ptr=*fp32:16, y_ptr=*fp32:16, columns=i32", dict(D=2048)),
     (long_taps, "x_ptr=*fp16:16, w_ptr=*fp32:16, first_ptr=*fp32:16, y_ptr=*fp32:16, steps=i32", dict(D=256)),
 ]

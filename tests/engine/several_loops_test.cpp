@@ -154,6 +154,41 @@ TEST_CASE("a loop that loads what the next one stores has a schedule of its own"
   CHECK(read_triton(text, "module").sequence().empty());
 }
 
+TEST_CASE("a loop loads what the one before it has stored, and nothing older") {
+  const std::string text = read_file(TWILL_TEST_DATA "/ttgir/residual-normed-hopper.ttgir");
+  const EmittedKernel made = emitted(text);
+  CHECK_MESSAGE(!made.text.empty(), made.result.why);
+  const std::string tile = "tensor<2048xf32, #blocked>",
+                    pointers = "tensor<2048x!tt.ptr<f32>, #blocked>";
+  const auto changed = [&](const std::string& mark, const std::string& line) {
+    std::string other = text;
+    const std::size_t found = other.find(mark);
+    REQUIRE(found != std::string::npos);
+    return other.insert(other.rfind('\n', found) + 1, line);
+  };
+  const auto why = [&](std::string other, const std::string& from, const std::string& to) {
+    const std::size_t found = other.rfind(from);
+    REQUIRE(found != std::string::npos);
+    const EmittedKernel none = emitted(other.replace(found, from.size(), to));
+    CHECK(none.text.empty());
+    return none.result.why;
+  };
+  const std::string load =
+      "    %all = tt.splat %r_ptr_4 : !tt.ptr<f32> -> " + pointers +
+      "\n    %places = tt.addptr %all, %d : " + pointers +
+      ", tensor<2048xi32, #blocked>\n    %old = tt.load %places : " + pointers + "\n";
+  const std::string refusal = "argument r_ptr is stored to by one of its loops and used by another";
+  // What was there before the loops is used by the second one, whose slots would load it.
+  const std::string mul = "arith.mulf %4, %w_22", old = "arith.mulf %4, %old";
+  CHECK(why(changed("%square = scf.for", load), mul, old).find(refusal) != std::string::npos);
+  // Both loops store there.
+  CHECK(why(text, "tt.store %3, %5", "tt.store %r_18, %5").find(refusal) != std::string::npos);
+  // The second loop stores what the first one has loaded and stored.
+  const std::string both =
+      changed("tt.store %3, %5", "      tt.store %r_18, %5, %r_15 : " + pointers + "\n");
+  CHECK(why(both, "tt.store %3, %5", "tt.store %3, %4").find(refusal) != std::string::npos);
+}
+
 TEST_CASE("a store of what was loaded where a loop stores is done before that loop") {
   std::string text = read_file(TWILL_TEST_DATA "/ttgir/loss-and-gradient-hopper.ttgir");
   const EmittedKernel made = emitted(text);
