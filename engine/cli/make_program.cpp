@@ -101,6 +101,7 @@ std::optional<int> other_loop(const WorkloadFlags& flags, const ProgramSource& s
 
 ProgramOptions program_options(const MakeFlags& flags) {
   Options search = flags.search.options();
+  flags.work.pins.check_interval(search.ii);
   // (Who says how long it may take means that.)
   if (search.time_limit > 0 && search.conflict_limit == kDefaultConflicts)
     search.conflict_limit = 0;

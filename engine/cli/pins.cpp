@@ -41,6 +41,8 @@ IntervalRange range_of(const std::string& text) {
   if (!least.empty())
     range.least = number("--ii-range", text, least, kMaxInterval, "least interval");
   if (!most.empty()) range.most = number("--ii-range", text, most, kMaxInterval, "most interval");
+  if (range.least > range.most)
+    throw InputError("command line", "--ii-range", text, "the least must not be above the most");
   return range;
 }
 
@@ -139,6 +141,14 @@ void PinFlags::add_to(CLI::App& app) {
                  "Only initiation intervals of least..most, where one may be left out");
   app.add_option("--forbid", forbid, "An op not on a slot, as op=slot (repeatable)")
       ->allow_extra_args(false);
+}
+
+void PinFlags::check_interval(const std::optional<Cycle>& ii) const {
+  if (!ii || range.empty()) return;
+  const IntervalRange asked = range_of(range);
+  if (*ii < asked.least || *ii > asked.most)
+    throw InputError("command line", "--ii", std::to_string(*ii),
+                     "must be in the range " + range + " of --ii-range");
 }
 
 void PinFlags::apply(Problem& problem, const std::string& layout) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct PinFlags {
   /// ""). Throws InputError when a name is not the problem's, a number is out of range, or check()
   /// refuses the pins.
   void apply(Problem& problem, const std::string& layout) const;
+  /// Throws InputError where the one interval that is asked for is outside the range.
+  void check_interval(const std::optional<Cycle>& ii) const;
 };
 
 }  // namespace twill::cli

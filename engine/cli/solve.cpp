@@ -357,6 +357,7 @@ int run_tiles(const SolveFlags& flags) {
 
 int run(SolveFlags flags) {
   flags.options = flags.search.options();
+  flags.work.pins.check_interval(flags.options.ii);
   flags.options.evidence = !flags.certificate.empty();
   flags.work.choose_registers = flags.registers == "auto";
   if (flags.work.chooses_tiles()) return run_tiles(flags);

@@ -73,7 +73,9 @@ std::string text_of(const Plan& plan, const Terms& terms, const ElementNames& na
 Index number_of(const Plan& plan, const Value& value, const Operand& one) {
   if (one.constant.empty()) {
     if (one.value >= 0 || one.number != std::trunc(one.number))
-      throw Refusal{"op", value.id + " compares places with what is no whole number"};
+      throw Refusal{
+          "op",
+          value.id + " has places with a factor that is no whole number known before the launch"};
     return Index::whole(static_cast<std::int64_t>(one.number));
   }
   const auto& constants = plan.meaning->constants;
@@ -96,7 +98,9 @@ std::vector<BoundTerms> bounds_of(const Plan& plan, const Value& value) {
     const auto whole = [&](std::size_t j) {
       const Operand& one = value.operands[first + j];
       if (one.value >= 0 || !one.constant.empty() || one.number != std::trunc(one.number))
-        throw Refusal{"op", value.id + " compares places with what is no whole number"};
+        throw Refusal{
+            "op",
+            value.id + " has places with a factor that is no whole number known before the launch"};
       return static_cast<std::int64_t>(one.number);
     };
     all.push_back({whole(0), whole(1), number_of(plan, value, value.operands[first + 2]),

@@ -108,7 +108,9 @@ std::string ValuePrinter::linear(const Value& value, std::size_t first, const Pl
     const bool parameter = k == 3 && !one.constant.empty() && plan_.user != nullptr;
     if (one.value >= 0 || (!one.constant.empty() && k != 3) ||
         (!parameter && one.number != std::trunc(one.number)))
-      throw Refusal{"op", value.id + " compares places with what is no whole number"};
+      throw Refusal{
+          "op",
+          value.id + " has places with a factor that is no whole number known before the launch"};
   }
   const auto number = [&](std::size_t k) { return value.operands[first + k].number; };
   if (number(2) != 0 && iteration.empty())

@@ -172,7 +172,9 @@ void SlotPrinter::load_in_parts(int depth, const Value& value, const ElementCopy
   const std::size_t cut = value.shape.size() == 2 && value.shape[1] > most_elements() ? 1 : 0;
   while (part.shape[cut] % 2 == 0 && !few_elements(part)) part.shape[cut] /= 2;
   if (!few_elements(part) || !gathered_numbers(plan_, value.tensor, iteration).empty())
-    refuse("op", value.id + " is loaded through registers in no parts");
+    refuse("op", value.id +
+                     " has too many elements to be loaded through registers: cp.async copies 4 "
+                     "bytes or more, and leaves 0 where nothing is loaded");
   const std::string each = std::to_string(part.shape[cut]);
   const std::string begin = plan_.tiles() ? "first_part" : "first";  // (no iteration's number)
   line(depth, "for " + begin + " in gl.static_range(0, " + std::to_string(value.shape[cut]) + ", " +
