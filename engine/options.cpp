@@ -94,9 +94,6 @@ void drop_goals(Options& options) {
 
 std::vector<std::string> goals_of(const Problem& problem, const Options& options) {
   std::vector<std::string> names = options.goals;
-  for (auto name = names.begin(); name != names.end(); ++name)
-    if (std::find(names.begin(), name, *name) != name)
-      throw InputError("options", "--goals", *name, "must be there once");
   if (!options.length_slack) {
     names = listed_goals(problem, names);
     if (std::find(names.begin(), names.end(), kLengthGoal) != names.end())

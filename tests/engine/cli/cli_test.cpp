@@ -131,7 +131,6 @@ TEST_CASE("exit code 2: bad input and usage, with the place and what is known") 
       {"solve " + example("figure-1") + " --ii 2 --ii-range 3..5",
        "--ii: found 2: must be in the range 3..5 of --ii-range"},
       {"solve " + example("figure-1") + " --ii-range 5..3", "--ii-range: found 5..3"},
-      {"solve " + example("figure-1") + " --goals slots,slots", "--goals: found slots"},
       {"solve " + example("figure-1") + " --memory 12X", "500M"},
       {"solve " + example("figure-1") + " --normalize 0", "--normalize"},
       {"solve " + example("figure-1") + " --json --format dot", "--json"},
