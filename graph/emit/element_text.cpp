@@ -72,10 +72,7 @@ std::string text_of(const Plan& plan, const Terms& terms, const ElementNames& na
 /// A number of a bound: the index of its constant, or the number.
 Index number_of(const Plan& plan, const Value& value, const Operand& one) {
   if (one.constant.empty()) {
-    if (one.value >= 0 || one.number != std::trunc(one.number))
-      throw Refusal{
-          "op",
-          value.id + " has places with a factor that is no whole number known before the launch"};
+    if (one.value >= 0 || one.number != std::trunc(one.number)) throw unknown_factor(value);
     return Index::whole(static_cast<std::int64_t>(one.number));
   }
   const auto& constants = plan.meaning->constants;
@@ -98,9 +95,7 @@ std::vector<BoundTerms> bounds_of(const Plan& plan, const Value& value) {
     const auto whole = [&](std::size_t j) {
       const Operand& one = value.operands[first + j];
       if (one.value >= 0 || !one.constant.empty() || one.number != std::trunc(one.number))
-        throw Refusal{
-            "op",
-            value.id + " has places with a factor that is no whole number known before the launch"};
+        throw unknown_factor(value);
       return static_cast<std::int64_t>(one.number);
     };
     all.push_back({whole(0), whole(1), number_of(plan, value, value.operands[first + 2]),
@@ -350,6 +345,12 @@ std::string element_pointers(const Plan& plan, int tensor, const ElementNames& n
       if (part != "0") text += " + " + part;
     }
   return text;
+}
+
+program::Refusal unknown_factor(const meaning::Value& value) {
+  return {"op", value.id +
+                    " has places made with a number that is not whole, or that the launch alone "
+                    "knows"};
 }
 
 std::string element_mask(const Plan& plan, const Value& value, const ElementNames& names) {

@@ -38,6 +38,10 @@ bool moves_along(const Plan& plan, int tensor, meaning::Index::Kind dimension);
 /// A tensor's pointers to the elements: "x_ptr + ...". Throws Refusal.
 std::string element_pointers(const Plan& plan, int tensor, const ElementNames& names);
 
+/// Why a value has no text whose places are made with a number that is not whole, or that the
+/// launch alone knows.
+program::Refusal unknown_factor(const meaning::Value& value);
+
 /// Which elements a load or a store moves, by its bounds or its place's mask; "" = all. Throws
 /// Refusal.
 std::string element_mask(const Plan& plan, const meaning::Value& value, const ElementNames& names);

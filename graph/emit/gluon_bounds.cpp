@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/emit/element_text.hpp"
 #include "graph/emit/gluon_values.hpp"
 #include "graph/emit/register_tile.hpp"
 #include "graph/index.hpp"
@@ -108,9 +109,7 @@ std::string ValuePrinter::linear(const Value& value, std::size_t first, const Pl
     const bool parameter = k == 3 && !one.constant.empty() && plan_.user != nullptr;
     if (one.value >= 0 || (!one.constant.empty() && k != 3) ||
         (!parameter && one.number != std::trunc(one.number)))
-      throw Refusal{
-          "op",
-          value.id + " has places with a factor that is no whole number known before the launch"};
+      throw unknown_factor(value);
   }
   const auto number = [&](std::size_t k) { return value.operands[first + k].number; };
   if (number(2) != 0 && iteration.empty())

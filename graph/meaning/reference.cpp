@@ -127,14 +127,16 @@ class Interpreter {
     result.error.data.resize(count);
     if (value.function == Function::load) {
       result.value = inputs_[at(value.tensor)][at(std::max(i, 0))];
-      // As it is in memory, or what stands in for it.
-      each_outside(value, i,
-                   [&](std::size_t k) { result.value.data[k] = value.operands[0].number; });
       // (What another loop has handed on is given in double precision, and is of this type here.)
       const NumberType& type = *number_type(value.type);
       for (std::size_t k = 0; k < count && type.precision > 0; ++k)
         if (const double x = result.value.data[k]; std::isfinite(x))
           result.error.data[k] = std::abs(x - rounded(type, x));
+      // As it is in memory, or what stands in for it.
+      each_outside(value, i, [&](std::size_t k) {
+        result.value.data[k] = value.operands[0].number;
+        result.error.data[k] = 0;
+      });
       return result;
     }
     if (value.function == Function::product)

@@ -121,18 +121,12 @@ class AlwaysAdded {
       if (made == kNone) return false;
       const Operation& op = m_.op(made);
       if (op.name == "tt.load")
-        return op.operands.size() == 3 && is_zero(op.operands[2]) &&
+        return op.operands.size() == 3 && is_tile_of_zeros(m_, op.operands[2]) &&
                is_only_with(op.operands[1], flag, holds, 0);
       if (!moves(op)) return false;
       value = op.operands[0];
     }
     return false;
-  }
-
-  bool is_zero(int value) const {
-    const int made = m_.value(value).op;
-    return made != kNone && m_.op(made).name == "arith.constant" &&
-           (m_.op(made).literal == "dense<0.000000e+00>" || m_.op(made).literal == "dense<0>");
   }
 
   /// Is a mask false everywhere unless a flag is what it is on the side?

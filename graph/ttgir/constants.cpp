@@ -35,6 +35,13 @@ std::optional<std::int64_t> constant_integer(const Module& module, int value) {
   return static_cast<std::int64_t>(negative ? 0 - size : size);
 }
 
+bool is_tile_of_zeros(const Module& module, int value) {
+  const int made = module.value(value).op;
+  if (made == kNone || module.op(made).name != "arith.constant") return false;
+  const std::string_view literal = module.op(made).literal;
+  return literal == "dense<0.000000e+00>" || literal == "dense<0>";
+}
+
 WithConstant with_constant(const Module& module, int value) {
   constexpr int kMostAdditions = 16;
   WithConstant sum{value, 0};

@@ -13,6 +13,9 @@ namespace twill::ttgir {
 /// place when it does not fit into 64 bits.
 std::optional<std::int64_t> constant_integer(const Module& module, int value);
 
+/// Is a value a tile of zeros that an arith.constant makes?
+bool is_tile_of_zeros(const Module& module, int value);
+
 /// A value as another one and a constant that is added to it. Of a constant alone the other one is
 /// kNone.
 struct WithConstant {

@@ -130,23 +130,19 @@ class FlatNestReader {
 
   // ---- The text.
 
-  std::size_t line_of(std::size_t offset) const {
-    const std::size_t end = m_.text->rfind('\n', offset);
-    return end == std::string::npos ? 0 : end + 1;
-  }
-
   void add(const FlatNest& nest, std::vector<TextEdit>& edits) const {
     const Operation &outer = m_.op(nest.outer), &inner = m_.op(nest.inner);
     const Block &around = *body_of(outer), &body = *body_of(inner);
     // Where bodies begin: the lines of their first ops, which are not those of the loops.
-    const std::size_t outer_body = line_of(m_.op(around.ops[0]).begin);
-    const std::size_t inner_body = line_of(m_.op(body.ops[0]).begin);
-    const std::size_t outer_line = line_of(outer.begin), inner_line = line_of(inner.begin);
+    const std::size_t outer_body = line_around(*m_.text, m_.op(around.ops[0]).begin);
+    const std::size_t inner_body = line_around(*m_.text, m_.op(body.ops[0]).begin);
+    const std::size_t outer_line = line_around(*m_.text, outer.begin),
+                      inner_line = line_around(*m_.text, inner.begin);
     const std::size_t inner_end = m_.regions[static_cast<std::size_t>(inner.regions[0])].end;
     const std::size_t outer_end = m_.regions[static_cast<std::size_t>(outer.regions[0])].end;
     if (outer_body <= outer.begin || inner_body <= inner.begin || inner_line < outer_body ||
-        line_of(m_.op(body.ops.back()).begin) >= line_of(inner_end) ||
-        line_of(inner_end) >= line_of(outer_end))
+        line_around(*m_.text, m_.op(body.ops.back()).begin) >= line_around(*m_.text, inner_end) ||
+        line_around(*m_.text, inner_end) >= line_around(*m_.text, outer_end))
       return;
     // (Names that no printer makes.)
     const std::string mine = "%flat." + std::to_string(nest.outer) + ".";

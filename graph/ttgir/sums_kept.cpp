@@ -123,18 +123,14 @@ class SumKeeper {
 
   // ---- The text.
 
-  std::size_t line_of(std::size_t offset) const {
-    const std::size_t end = m_.text->rfind('\n', offset);
-    return end == std::string::npos ? 0 : end + 1;
-  }
-
   /// Has each op a line for itself, and does all that reads a sum behind the loop have one text?
   bool can_be_edited(int loop, const std::vector<CarriedSum>& sums) const {
     const Operation& op = m_.op(loop);
     const Block& body = body_of(loop);
     const std::size_t line = m_.text->find('\n', op.end);
     if (!line_begin(m_, loop) || line == std::string::npos ||
-        line_of(m_.op(body.ops[0]).begin) <= op.begin)
+        !std::string_view(*m_.text).substr(op.begin).starts_with("scf.for %") ||
+        line_around(*m_.text, m_.op(body.ops[0]).begin) <= op.begin)
       return false;
     // (Behind the loop its attributes or location, and nothing else.)
     const std::string_view rest = std::string_view(*m_.text).substr(op.end, line - op.end);
@@ -198,7 +194,7 @@ class SumKeeper {
       for (const int user : users(result)) renamed[user][result] = mine + "sum";
     }
     edits_.push_back({*line_begin(m_, loop), 0, before});
-    edits_.push_back({op.begin, line_of(m_.op(body.ops[0]).begin) - op.begin,
+    edits_.push_back({op.begin, line_around(*m_.text, m_.op(body.ops[0]).begin) - op.begin,
                       "scf.for " + written_name(m_, body.arguments[0]) + " = " +
                           written_name(m_, op.operands[0]) + " to " +
                           written_name(m_, op.operands[1]) + " step " +

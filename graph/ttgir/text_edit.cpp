@@ -16,4 +16,9 @@ std::string edited(const std::string& source, std::vector<TextEdit> edits) {
   return result + source.substr(done);
 }
 
+std::size_t line_around(const std::string& text, std::size_t offset) {
+  const std::size_t end = text.rfind('\n', offset);
+  return end == std::string::npos ? 0 : end + 1;
+}
+
 }  // namespace twill::ttgir

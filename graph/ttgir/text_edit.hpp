@@ -16,4 +16,7 @@ struct TextEdit {
 /// The source with all edits, which do not overlap; of several at one offset, in their order.
 std::string edited(const std::string& source, std::vector<TextEdit> edits);
 
+/// Where the line begins that an offset of a text is in.
+std::size_t line_around(const std::string& text, std::size_t offset);
+
 }  // namespace twill::ttgir

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/index.hpp"
+#include "graph/ttgir/constants.hpp"
 #include "graph/ttgir/op_text.hpp"
 #include "graph/ttgir/parsed_edits.hpp"
 #include "graph/ttgir/text_edit.hpp"
@@ -51,13 +52,6 @@ class VectorSums {
       value = op.operands[0];
     }
     return false;
-  }
-
-  /// A matrix of zeros: the product is all of the sum.
-  bool is_nothing(int value) const {
-    const int made = m_.value(value).op;
-    return made != kNone && m_.op(made).name == "arith.constant" &&
-           m_.op(made).literal == "dense<0.000000e+00>";
   }
 
   bool is_flag(int value, std::string_view what) const {
@@ -167,7 +161,7 @@ class VectorSums {
     if (store.generic || store.operands.size() != 4 || store.results.size() != 1 ||
         store.block != op.block || store.operands[1] != op.operands[2] ||
         !is_alone(op.operands[2]) || !is_flag(store.operands[3], "true") ||
-        !(repeats(store.operands[0]) || is_nothing(store.operands[0])))
+        !(repeats(store.operands[0]) || is_tile_of_zeros(m_, store.operands[0])))
       return;
     const int loaded = loads_after(index);
     if (loaded == kNone) return;
@@ -193,7 +187,7 @@ class VectorSums {
         {line->begin, 0, indented(*line) + mine(loaded) + ".no = arith.constant false\n"});
     edits_.push_back({*read, told.size(), before});
     edits_.push_back({flag + 3, adds.size(), mine(loaded) + ".no"});
-    if (!is_nothing(store.operands[0])) add_behind(loaded, *load_line, result, sum, type);
+    if (!is_tile_of_zeros(m_, store.operands[0])) add_behind(loaded, *load_line, result, sum, type);
   }
 
   /// Is it a buffer that three ops name: who stores the vector, adds to it, and loads the result?

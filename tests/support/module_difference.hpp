@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 #include <variant>
 
 #include "graph/meaning/reference.hpp"
@@ -13,6 +14,13 @@
 #include "graph/ttgir/module_run.hpp"
 
 namespace twill::test {
+
+/// What a module's loop computes; the test fails where that is not known.
+inline ttgir::ModuleMeaning meaning_of(const ttgir::LoweredModule& lowered) {
+  auto result = ttgir::meaning_of_loop(lowered);
+  if (const auto* no = std::get_if<ttgir::NoMeaning>(&result)) FAIL(no->why);
+  return std::get<ttgir::ModuleMeaning>(std::move(result));
+}
 
 struct ModuleDifference {
   /// Of all outputs, relative to the largest number; infinite where one alone is no number.

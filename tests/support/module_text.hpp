@@ -7,8 +7,11 @@
 #include <variant>
 #include <vector>
 
+#include "graph/io/builtin.hpp"
 #include "graph/ttgir/loops.hpp"
+#include "graph/ttgir/lower_ttgir.hpp"
 #include "graph/ttgir/module_run.hpp"
+#include "tests/support/module_difference.hpp"
 #include "tests/support/replaced.hpp"
 
 namespace twill::test {
@@ -44,6 +47,26 @@ inline std::vector<std::vector<double>> stored_tiles(const ttgir::Module& module
     if (module.op(op).name == "tt.store")
       for (const auto& tile : tiles) all.push_back(tile.data);
   return all;
+}
+
+/// Does a module store what another form of it does? At several trip counts of its loop, launched
+/// as the text asks for.
+inline void check_stores_the_same(const std::string& text, const std::string& machine,
+                                  const ttgir::Module& before, const ttgir::Module& after) {
+  ttgir::LoopOptions options;
+  options.undo_rings = true;
+  const meaning::UserKernel kernel =
+      meaning_of(ttgir::lower_module(text, "m", builtin_machine(machine), machine, options, {}))
+          .kernel;
+  CHECK(kernel.incomplete.empty());
+  for (const int n : {0, 1, 2, 5, 8}) {
+    CAPTURE(n);
+    const auto launch = ttgir::launch_of(kernel, n);
+    REQUIRE(launch);
+    const auto right = stored_tiles(before, *launch);
+    CHECK(right.size() == 1);
+    CHECK(right == stored_tiles(after, *launch));
+  }
 }
 
 }  // namespace twill::test

@@ -39,17 +39,11 @@ std::string why_none(const std::string& text) {
   return no == nullptr ? std::string() : no->why;
 }
 
-ModuleMeaning meaning_of(const LoweredModule& lowered) {
-  auto result = meaning_of_loop(lowered);
-  if (const auto* no = std::get_if<NoMeaning>(&result)) FAIL(no->why);
-  return std::get<ModuleMeaning>(std::move(result));
-}
-
 /// Tensors of which no place is known: a mask that is no rule of places moves what it lets through,
 /// the tile is what is moved, and no kernel is written of it.
 int without_place(const std::string& text) {
   int count = 0;
-  for (const meaning::Place& place : meaning_of(lowered_text(text)).kernel.places)
+  for (const meaning::Place& place : test::meaning_of(lowered_text(text)).kernel.places)
     count += place.parameter < 0;
   return count;
 }
@@ -102,7 +96,7 @@ void check_ragged(const std::string& text,
                   const std::function<std::int64_t(const meaning::Launch&)>& width_of,
                   double outside = 0.5) {
   const LoweredModule lowered = lowered_text(text);
-  const ModuleMeaning made = meaning_of(lowered);
+  const ModuleMeaning made = test::meaning_of(lowered);
   for (int n = 0; n <= 9; ++n) {
     CAPTURE(n);
     ModuleMeaning of = made;
@@ -180,7 +174,7 @@ TEST_CASE("a length that is loaded before the loop bounds it and its masks") {
 
 TEST_CASE("a length is read where the module reads it") {
   const LoweredModule lowered = lowered_text(with_lengths());
-  ModuleMeaning of = meaning_of(lowered);
+  ModuleMeaning of = test::meaning_of(lowered);
   REQUIRE(of.kernel.loaded.size() == 2);
   CHECK(of.kernel.loaded[0].parameter == 4);
   CHECK(of.kernel.incomplete.empty());
@@ -223,7 +217,7 @@ TEST_CASE("a number that is not loaded once, or not always, is no length") {
         0);
   // Loaded twice it may be two numbers.
   const LoweredModule twice = lowered_text(replaced(text, "tt.load %beyond", "tt.load %start"));
-  CHECK(meaning_of(twice).kernel.loaded.size() == 2);
+  CHECK(test::meaning_of(twice).kernel.loaded.size() == 2);
   // In the loop.
   std::string inside = replaced(text, "%behind = tt.load %beyond : !tt.ptr<i32>",
                                 "%behind = arith.constant 40 : i32");
@@ -257,7 +251,7 @@ TEST_CASE("a function returns before the loop where integers say so") {
   ^bb2:  // pred: ^bb0
 )";
   const auto returns = [&](const std::string& branch) {
-    const ModuleMeaning of = meaning_of(lowered_text(returning(branch)));
+    const ModuleMeaning of = test::meaning_of(lowered_text(returning(branch)));
     CHECK(of.kernel.incomplete.empty());
     return of.kernel.returns;
   };
@@ -266,7 +260,7 @@ TEST_CASE("a function returns before the loop where integers say so") {
       "    cf.cond_br %nothing, ^bb1, ^bb2" +
       blocks);
   const LoweredModule lowered = lowered_text(text);
-  const ModuleMeaning made = meaning_of(lowered);
+  const ModuleMeaning made = test::meaning_of(lowered);
   CHECK(made.kernel.incomplete.empty());
   REQUIRE(made.kernel.returns.size() == 1);
   CHECK(made.kernel.returns[0].how == Compared::at_least);
@@ -299,7 +293,7 @@ TEST_CASE("a function returns before the loop where integers say so") {
   CHECK(both[1].how == Compared::unequal);
   // Of two that must both hold nobody says which.
   const auto incomplete = [&](const std::string& branch) {
-    return !meaning_of(lowered_text(returning(branch))).kernel.incomplete.empty();
+    return !test::meaning_of(lowered_text(returning(branch))).kernel.incomplete.empty();
   };
   CHECK(incomplete(two + "    %both = arith.andi %nothing, %same : i1\n" +
                    "    cf.cond_br %both, ^bb1, ^bb2" + blocks));
@@ -349,7 +343,7 @@ TEST_CASE("what a masked load leaves outside may be a constant that is converted
       text, [](const meaning::Launch& launch) { return launch.arguments[4]; }, kCut);
   CHECK(without_place(text) == 0);
   const auto outside = [](const std::string& one) {
-    const ModuleMeaning made = meaning_of(lowered_text(one));
+    const ModuleMeaning made = test::meaning_of(lowered_text(one));
     for (const meaning::Value& value : made.meaning.values)
       if (value.function == meaning::Function::load && !value.operands.empty())
         return value.operands[0].number;
@@ -375,7 +369,7 @@ TEST_CASE("what a masked load leaves outside may be a constant that is converted
 
 TEST_CASE("another bound is another number") {
   const LoweredModule lowered = lowered_text(ragged());
-  const ModuleMeaning of = meaning_of(lowered);
+  const ModuleMeaning of = test::meaning_of(lowered);
   int changed = 0;
   for (std::size_t v = 0; v < of.meaning.values.size(); ++v) {
     const meaning::Value& value = of.meaning.values[v];

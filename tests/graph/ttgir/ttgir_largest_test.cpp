@@ -33,12 +33,6 @@ LoweredModule lowered_of(const std::string& text, const std::string& machine) {
   return lower_module(text, "module", builtin_machine(machine), machine, {}, {});
 }
 
-ModuleMeaning meaning_in(const LoweredModule& lowered) {
-  auto result = meaning_of_loop(lowered);
-  if (const auto* no = std::get_if<NoMeaning>(&result)) FAIL(no->why);
-  return std::get<ModuleMeaning>(std::move(result));
-}
-
 double difference(const LoweredModule& lowered, const ModuleMeaning& of, int n,
                   const std::function<void(meaning::Meaning&)>& change = nullptr) {
   const auto launch = launch_of(of.kernel, n);
@@ -61,7 +55,7 @@ std::string why(std::string text, const std::string& machine, const std::string&
 
 TEST_CASE("the largest with its place, of vectors, rows and columns; numbers that a loop stores") {
   const LoweredModule lowered = lowered_of(data("largest"), "hopper");
-  const ModuleMeaning of = meaning_in(lowered);
+  const ModuleMeaning of = test::meaning_of(lowered);
   CHECK(std::count_if(of.meaning.values.begin(), of.meaning.values.end(), [](const auto& value) {
           return value.function == Function::store && value.shape.empty();
         }) == 2);
@@ -98,7 +92,7 @@ TEST_CASE("of two tiles another reduction is refused, by its line") {
   REQUIRE(least.find(more) != std::string::npos);
   least.replace(least.find(more), more.size(), "arith.cmpf olt, %a, %b");
   const LoweredModule lowered = lowered_of(least, "hopper");
-  const ModuleMeaning smallest = meaning_in(lowered);
+  const ModuleMeaning smallest = test::meaning_of(lowered);
   for (const int n : {0, 1, 4, 9}) {
     CAPTURE(n);
     CHECK(difference(lowered, smallest, n) <= kSame);
@@ -117,7 +111,7 @@ TEST_CASE("of two tiles another reduction is refused, by its line") {
 
 TEST_CASE("a product with a scale for every 32 numbers along K") {
   const LoweredModule lowered = lowered_of(data("gemm-microscaled-blackwell"), "blackwell");
-  const ModuleMeaning of = meaning_in(lowered);
+  const ModuleMeaning of = test::meaning_of(lowered);
   for (const int n : {0, 1, 2, 5}) {
     if (test::kSanitized && n > 1) continue;
     CAPTURE(n);
@@ -147,7 +141,7 @@ TEST_CASE("a product that adds, and a tile that is stored, as a condition of the
   const LoweredModule lowered =
       lower_module(data("gemm-flattened-blackwell"), "flattened", builtin_machine("blackwell"),
                    "blackwell", options, {});
-  const ModuleMeaning of = meaning_in(lowered);
+  const ModuleMeaning of = test::meaning_of(lowered);
   // Two tiles of three iterations; one of one; two of one, which are stored in every iteration.
   for (const auto& [tiles, depth] : {std::pair(2, 192), std::pair(1, 64), std::pair(2, 64)}) {
     CAPTURE(tiles);

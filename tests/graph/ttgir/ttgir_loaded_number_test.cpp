@@ -26,19 +26,13 @@ LoweredModule lowered_as(const std::string& text, const std::string& machine) {
   return lower_module(text, "m", builtin_machine(machine), machine, {}, {});
 }
 
-ModuleMeaning meaning_as(const LoweredModule& lowered) {
-  auto result = meaning_of_loop(lowered);
-  REQUIRE(std::holds_alternative<ModuleMeaning>(result));
-  return std::get<ModuleMeaning>(std::move(result));
-}
-
 }  // namespace
 
 TEST_CASE("a length that is loaded for each tile is another one for each tile") {
   for (const std::string machine : {"hopper", "blackwell"}) {
     CAPTURE(machine);
     const LoweredModule lowered = lowered_as(in_turn(machine), machine);
-    const ModuleMeaning made = meaning_as(lowered);
+    const ModuleMeaning made = test::meaning_of(lowered);
     CHECK(made.kernel.incomplete.empty());
     REQUIRE(made.kernel.loaded.size() == 1);
     CHECK(made.kernel.around);
@@ -59,7 +53,7 @@ TEST_CASE("a length that is loaded for each tile is another one for each tile") 
 }
 
 TEST_CASE("a length that is the same for all tiles is loaded once") {
-  const ModuleMeaning made = meaning_as(
+  const ModuleMeaning made = test::meaning_of(
       lowered_as(test::replaced(in_turn("hopper"), "%length = tt.addptr %length_ptr, %tile",
                                 "%length = tt.addptr %length_ptr, %c1_i32"),
                  "hopper"));
@@ -73,7 +67,7 @@ TEST_CASE("a length that is loaded under a mask is not known") {
       test::replaced(in_turn("hopper"), "tt.load %length :", "tt.load %length, %odd :"),
       "      %length = tt.addptr",
       "      %odd = arith.cmpi slt, %tile, %c1_i32 : i32\n      %length = tt.addptr");
-  CHECK_FALSE(meaning_as(lowered_as(masked, "hopper")).kernel.incomplete.empty());
+  CHECK_FALSE(test::meaning_of(lowered_as(masked, "hopper")).kernel.incomplete.empty());
 }
 
 }  // namespace ttgir_loaded_number_test

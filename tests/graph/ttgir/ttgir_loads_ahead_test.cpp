@@ -99,22 +99,7 @@ TEST_CASE("a module whose loads stand before its branches stores what it did") {
     const ttgir::Module before = ttgir::parse_module(text, "m");
     const auto after = ttgir::with_loads_ahead(before);
     REQUIRE(after);
-    ttgir::LoopOptions options;
-    options.undo_rings = true;
-    const ttgir::LoweredModule lowered =
-        ttgir::lower_module(text, "m", builtin_machine("hopper"), "hopper", options, {});
-    const auto meaning = ttgir::meaning_of_loop(lowered);
-    REQUIRE(std::holds_alternative<ttgir::ModuleMeaning>(meaning));
-    const auto& kernel = std::get<ttgir::ModuleMeaning>(meaning).kernel;
-    CHECK(kernel.incomplete.empty());
-    for (const int n : {0, 1, 2, 5, 8}) {
-      CAPTURE(n);
-      const auto launch = ttgir::launch_of(kernel, n);
-      REQUIRE(launch);
-      const auto right = test::stored_tiles(before, *launch);
-      CHECK(right.size() == 1);
-      CHECK(right == test::stored_tiles(*after, *launch));
-    }
+    test::check_stores_the_same(text, "hopper", before, *after);
   }
 }
 

@@ -77,12 +77,6 @@ double difference(const LoweredModule& lowered, ModuleMeaning of, int n,
   return test::module_difference(lowered, std::move(of), *launch, n, change).largest;
 }
 
-ModuleMeaning meaning_of(const LoweredModule& lowered) {
-  auto result = meaning_of_loop(lowered);
-  if (const auto* no = std::get_if<NoMeaning>(&result)) FAIL(no->why);
-  return std::get<ModuleMeaning>(std::move(result));
-}
-
 }  // namespace
 
 TEST_CASE("a loop's meaning says what the module computes, at every trip count") {
@@ -90,7 +84,7 @@ TEST_CASE("a loop's meaning says what the module computes, at every trip count")
     CAPTURE(one.name);
     CAPTURE(one.subtile);
     const LoweredModule lowered = lowered_case(one);
-    const ModuleMeaning meaning = meaning_of(lowered);
+    const ModuleMeaning meaning = test::meaning_of(lowered);
     for (const int n : one.trips) {
       if (test::kSanitized && n > 2) continue;
       CAPTURE(n);
@@ -106,7 +100,7 @@ TEST_CASE(
     const std::string text = read_file(TWILL_TEST_DATA "/ttgir/" + name + ".ttgir");
     const LoweredModule lowered =
         lower_module(text, name, builtin_machine("hopper"), "hopper", {}, {});
-    const ModuleMeaning meaning = meaning_of(lowered);
+    const ModuleMeaning meaning = test::meaning_of(lowered);
     for (int n = 0; n <= 9; ++n) {
       CAPTURE(n);
       CHECK(difference(lowered, meaning, n) <= kSame);
@@ -128,7 +122,7 @@ TEST_CASE("branches, what a loop around the loop carries, buffers that are read 
     options.loop = one.loop;
     const LoweredModule lowered =
         lower_module(text, one.name, builtin_machine(one.machine), one.machine, options, {});
-    const ModuleMeaning meaning = meaning_of(lowered);
+    const ModuleMeaning meaning = test::meaning_of(lowered);
     for (const int n : {0, 1, 2, 5}) {
       if (test::kSanitized && n > 2) continue;
       CAPTURE(n);
@@ -143,7 +137,7 @@ TEST_CASE("tiles of three dimensions that are only moved are matrices") {
     return lower_module(module, "tiles", builtin_machine("blackwell"), "blackwell", {}, {});
   };
   const LoweredModule whole = lowered(text);
-  const ModuleMeaning meaning = meaning_of(whole);
+  const ModuleMeaning meaning = test::meaning_of(whole);
   for (const int n : {0, 9}) {
     CAPTURE(n);
     CHECK(difference(whole, meaning, n) <= kSame);
@@ -228,7 +222,7 @@ TEST_CASE("of two loops each is executed with what the other one hands on") {
     options.loop = loop;
     const LoweredModule lowered =
         lower_module(text, "two-loops", builtin_machine("hopper"), "hopper", options, {});
-    const ModuleMeaning meaning = meaning_of(lowered);
+    const ModuleMeaning meaning = test::meaning_of(lowered);
     // What the first one makes can be made again before the second one.
     CHECK(meaning.kernel.incomplete.empty() == (loop == 1));
     REQUIRE(meaning.kernel.earlier.size() == static_cast<std::size_t>(loop));
@@ -269,9 +263,10 @@ TEST_CASE("an addition in memory under a mask adds what the mask lets through") 
   const auto lowered = [&] {
     return lower_module(text, "two-loops", builtin_machine("hopper"), "hopper", options, {});
   };
-  for (const int n : {0, 1, 3}) CHECK(difference(lowered(), meaning_of(lowered()), n) <= kSame);
+  for (const int n : {0, 1, 3})
+    CHECK(difference(lowered(), test::meaning_of(lowered()), n) <= kSame);
   const LoweredModule one = lowered();
-  CHECK(difference(one, meaning_of(one), 3, [](meaning::Meaning& m) {
+  CHECK(difference(one, test::meaning_of(one), 3, [](meaning::Meaning& m) {
           for (meaning::Value& value : m.values)  // without its bounds
             if (value.function == meaning::Function::store && value.operands.size() > 1)
               value.operands.resize(1);
@@ -292,7 +287,7 @@ TEST_CASE("a mask that says nothing of what is outside has a meaning only where 
   used.replace(used.find(store), store.size(), "tt.store %to, %less :");
   const LoweredModule lowered =
       lower_module(used, "two-loops", builtin_machine("hopper"), "hopper", options, {});
-  ModuleMeaning of = meaning_of(lowered);
+  ModuleMeaning of = test::meaning_of(lowered);
   const auto launch = ragged_launch_of(of, 3);
   REQUIRE(launch);
   set_numbers(of.meaning, of.kernel, *launch);
@@ -315,7 +310,7 @@ TEST_CASE("another operand, distance, mask, initial value or place of a vector i
     if (test::kSanitized && std::string_view(name) != "hopper-linear-attention") continue;
     CAPTURE(name);
     const LoweredModule lowered = lowered_case({name, {}});
-    const ModuleMeaning meaning = meaning_of(lowered);
+    const ModuleMeaning meaning = test::meaning_of(lowered);
     const meaning::Meaning& m = meaning.meaning;
     int mutants = 0;
     const auto noticed = [&](const std::string& what,
@@ -394,7 +389,7 @@ TEST_CASE("what is not understood is refused by name and line") {
 
 TEST_CASE("a place in the grid and arguments give the trip count that is asked for") {
   const LoweredModule lowered = lowered_case({"blackwell-attention-causal", {}});
-  const ModuleMeaning meaning = meaning_of(lowered);
+  const ModuleMeaning meaning = test::meaning_of(lowered);
   CHECK(!launch_of(meaning.kernel, 0));  // the first block of rows has one tile
   const auto launch = launch_of(meaning.kernel, 3);
   REQUIRE(launch);

@@ -40,12 +40,6 @@ LoweredModule lowered_as(const std::string& text, const std::string& machine = "
   return lower_module(text, "m", builtin_machine(machine), machine, {}, {});
 }
 
-ModuleMeaning meaning_as(const LoweredModule& lowered) {
-  auto result = meaning_of_loop(lowered);
-  if (const auto* no = std::get_if<NoMeaning>(&result)) FAIL(no->why);
-  return std::get<ModuleMeaning>(std::move(result));
-}
-
 std::string refusal_of(const std::string& text, const std::string& machine = "hopper") {
   const LoweredModule lowered = lowered_as(text, machine);
   const auto result = meaning_of_loop(lowered);
@@ -109,7 +103,7 @@ std::string factors(const std::string& type, const std::string& sum, const std::
 
 TEST_CASE("a number takes a register of its slot, and memory on its way to another one") {
   const LoweredModule lowered = lowered_as(file_text("splits-combined-hopper"));
-  const ModuleMeaning made = meaning_as(lowered);
+  const ModuleMeaning made = test::meaning_of(lowered);
   std::vector<std::string> numbers;
   for (std::size_t v = 0; v < made.meaning.values.size(); ++v)
     if (made.meaning.in_loop(static_cast<int>(v)) && made.meaning.values[v].shape.empty())
@@ -153,7 +147,7 @@ TEST_CASE("a number takes a register of its slot, and memory on its way to anoth
 
 TEST_CASE("numbers that a loop carries, loads and makes of reductions") {
   const LoweredModule lowered = lowered_as(file_text("numbers"));
-  const ModuleMeaning made = meaning_as(lowered);
+  const ModuleMeaning made = test::meaning_of(lowered);
   CHECK(made.kernel.incomplete.empty());
   for (int n = 0; n <= 9; ++n) {
     CAPTURE(n);
@@ -193,7 +187,7 @@ TEST_CASE("what is not kept, or not all there, is refused or said") {
   // A carried number's reduction that is used otherwise, too, does not keep it: it is an op itself.
   const LoweredModule used =
       lowered_as(with(text, "arith.mulf %norm, %decay", "arith.mulf %top, %decay"));
-  const ModuleMeaning kept = meaning_as(used);
+  const ModuleMeaning kept = test::meaning_of(used);
   for (const int n : {0, 1, 2, 3, 7}) CHECK(apart(used, kept, n) <= kSame);
   CHECK(used.loop.kernel.ops.size() == lowered_as(text).loop.kernel.ops.size() + 1);
   // A number stored in the loop is a step of the op that makes it, under a mask of data, too.
@@ -201,7 +195,7 @@ TEST_CASE("what is not kept, or not all there, is refused or said") {
     return with(text, "      scf.yield", store + " : !tt.ptr<f32>\n      scf.yield");
   };
   const LoweredModule lowered = lowered_as(storing("      tt.store %where, %both"));
-  const ModuleMeaning made = meaning_as(lowered);
+  const ModuleMeaning made = test::meaning_of(lowered);
   CHECK(made.kernel.incomplete.empty());
   for (const int n : {0, 1, 2, 3, 7}) CHECK(apart(lowered, made, n) <= kSame);
   const auto store = std::find_if(made.meaning.values.begin(), made.meaning.values.end(),
@@ -219,7 +213,7 @@ TEST_CASE("what is not kept, or not all there, is refused or said") {
   const LoweredModule masked =
       lowered_as(storing("      %flag_of_it = arith.cmpf ogt, %both, %norm : f32\n"
                          "      tt.store %where, %both, %flag_of_it"));
-  const ModuleMeaning flagged = meaning_as(masked);
+  const ModuleMeaning flagged = test::meaning_of(masked);
   CHECK(flagged.kernel.incomplete.empty());
   for (const int n : {0, 1, 2, 3, 7}) CHECK(apart(masked, flagged, n) <= kSame);
 }
@@ -233,7 +227,7 @@ TEST_CASE("a branch on a rest of the counter, what the last iteration alone make
                                  "numbers-where-hopper", "numbers-kept-hopper"}) {
     CAPTURE(name);
     const LoweredModule lowered = lowered_as(file_text(name));
-    const ModuleMeaning made = meaning_as(lowered);
+    const ModuleMeaning made = test::meaning_of(lowered);
     for (const int n : {0, 1, 2, 3, 7}) CHECK(apart(lowered, made, n) <= kSame);
     int mutants = 0;
     for (std::size_t v = 0; v < made.meaning.values.size(); ++v) {
@@ -261,7 +255,7 @@ TEST_CASE("reshaped tiles: another place of an element is noticed") {
                                  "between-groups-hopper"}) {
     CAPTURE(name);
     const LoweredModule lowered = lowered_as(file_text(name));
-    const ModuleMeaning made = meaning_as(lowered);
+    const ModuleMeaning made = test::meaning_of(lowered);
     for (const int n : {1, 2, 3, 7}) CHECK(apart(lowered, made, n) <= kSame);
     int mutants = 0;
     for (std::size_t v = 0; v < made.meaning.values.size(); ++v) {
@@ -296,7 +290,7 @@ TEST_CASE("factors of other types") {
     const std::string text = factors(one.type, one.sum, one.how);
     const std::string machine = one.type.starts_with("f8") ? "hopper" : "ampere";
     const LoweredModule lowered = lowered_as(text, machine);
-    const ModuleMeaning made = meaning_as(lowered);
+    const ModuleMeaning made = test::meaning_of(lowered);
     for (const int n : {0, 1, 2, 3, 7}) CHECK(apart(lowered, made, n) <= kSame);
     check_program(text, machine);
     const auto cut = std::count_if(made.meaning.values.begin(), made.meaning.values.end(),
@@ -311,7 +305,7 @@ TEST_CASE("factors of other types") {
 
 TEST_CASE("a tile under a mask that is no rule of places is what the load brings") {
   const LoweredModule lowered = lowered_as(file_text("factors"), "ampere");
-  const ModuleMeaning made = meaning_as(lowered);
+  const ModuleMeaning made = test::meaning_of(lowered);
   int masked = 0;
   for (std::size_t t = 0; t < made.tiles.size(); ++t) {
     if (!made.tiles[t].masked) continue;
@@ -326,15 +320,15 @@ TEST_CASE("a tile under a mask that is no rule of places is what the load brings
   }
   CHECK(masked == 1);
   // One that is no comparison has no place, so that nobody writes a kernel of it.
-  const ModuleMeaning other =
-      meaning_as(lowered_as(with(file_text("factors"), "%picked = tt.broadcast %some",
-                                 "%flipped = arith.xori %some, %some : tensor<1x32xi1, #blocked>\n"
-                                 "    %picked = tt.broadcast %flipped"),
-                            "ampere"));
+  const ModuleMeaning other = test::meaning_of(
+      lowered_as(with(file_text("factors"), "%picked = tt.broadcast %some",
+                      "%flipped = arith.xori %some, %some : tensor<1x32xi1, #blocked>\n"
+                      "    %picked = tt.broadcast %flipped"),
+                 "ampere"));
   for (std::size_t t = 0; t < other.tiles.size(); ++t)
     if (other.tiles[t].masked) CHECK(other.kernel.places[t].parameter == -1);
   // Of elements that are left out and of which nothing is said anything is right: 0.
-  const ModuleMeaning unsaid = meaning_as(lowered_as(
+  const ModuleMeaning unsaid = test::meaning_of(lowered_as(
       with(file_text("factors"), "%bfrom, %picked, %nothing", "%bfrom, %picked"), "ampere"));
   int known = 0;
   for (std::size_t t = 0; t < unsaid.tiles.size(); ++t) {
@@ -366,9 +360,9 @@ TEST_CASE("a tile's place that is computed in 64 bits and cut to 32") {
     FAIL("no tile of Q");
     return meaning::Index();
   };
-  const meaning::Index plain = place_of_q(meaning_as(lowered_as(text))),
-                       same = place_of_q(meaning_as(lowered_as(moved("4294967296")))),
-                       other = place_of_q(meaning_as(lowered_as(moved("2147483648"))));
+  const meaning::Index plain = place_of_q(test::meaning_of(lowered_as(text))),
+                       same = place_of_q(test::meaning_of(lowered_as(moved("4294967296")))),
+                       other = place_of_q(test::meaning_of(lowered_as(moved("2147483648"))));
   meaning::Launch launch;
   launch.arguments.assign(100, 1024);
   for (launch.program[0] = 0; launch.program[0] < 3; ++launch.program[0]) {

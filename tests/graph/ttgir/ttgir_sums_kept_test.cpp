@@ -64,20 +64,7 @@ TEST_CASE("a sum that goes to tensor memory and back stays there") {
     CHECK(in_loops(*after, moved) == 0);
   }
   CHECK(in_loops(*after, "ttng.tc_gen5_mma") == 1);
-  ttgir::LoopOptions options;
-  options.undo_rings = true;
-  const ttgir::LoweredModule lowered =
-      ttgir::lower_module(text, "m", builtin_machine("blackwell"), "blackwell", options, {});
-  const auto meaning = ttgir::meaning_of_loop(lowered);
-  REQUIRE(std::holds_alternative<ttgir::ModuleMeaning>(meaning));
-  for (const int n : {0, 1, 2, 5, 8}) {
-    CAPTURE(n);
-    const auto launch = ttgir::launch_of(std::get<ttgir::ModuleMeaning>(meaning).kernel, n);
-    REQUIRE(launch);
-    const auto right = test::stored_tiles(before, *launch);
-    CHECK(right.size() == 1);
-    CHECK(right == test::stored_tiles(*after, *launch));
-  }
+  test::check_stores_the_same(text, "blackwell", before, *after);
   CHECK_FALSE(ttgir::with_sums_kept(*after));
 }
 

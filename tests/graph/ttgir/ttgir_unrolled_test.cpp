@@ -63,12 +63,6 @@ LoweredModule lowered_case(const Case& one) {
   return lower_module(text, one.file, builtin_machine(machine), machine, options, {});
 }
 
-ModuleMeaning meaning_of(const LoweredModule& lowered) {
-  auto result = meaning_of_loop(lowered);
-  if (const auto* no = std::get_if<NoMeaning>(&result)) FAIL(no->why);
-  return std::get<ModuleMeaning>(std::move(result));
-}
-
 }  // namespace
 
 TEST_CASE("an unrolled loop's meaning says what the module computes") {
@@ -76,7 +70,7 @@ TEST_CASE("an unrolled loop's meaning says what the module computes") {
   for (const Case& one : cases()) {
     CAPTURE(one.file);
     const LoweredModule lowered = lowered_case(one);
-    const ModuleMeaning once = meaning_of(lowered);
+    const ModuleMeaning once = test::meaning_of(lowered);
     for (const int copies : {2, 3, 5}) {
       CAPTURE(copies);
       const ModuleMeaning of = unrolled(once, copies);
@@ -103,7 +97,7 @@ TEST_CASE("a copy that takes another iteration's tile or mask computes something
        {"graph/kernels/triton/blackwell-attention-causal", "tests/data/ttgir/ragged"}) {
     CAPTURE(file);
     const LoweredModule lowered = lowered_case({file});
-    const ModuleMeaning of = unrolled(meaning_of(lowered), 2);
+    const ModuleMeaning of = unrolled(test::meaning_of(lowered), 2);
     const auto launch = ragged_launch_of(of, 2);
     REQUIRE(launch);
     int bounds = 0;
