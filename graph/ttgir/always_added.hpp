@@ -12,10 +12,10 @@
 
 namespace twill::ttgir {
 
-/// The module without the branches of loops that do nothing but add such a product to what their
-/// other side hands on. Both factors are loaded under a mask that holds nowhere unless the
-/// condition does, with 0 elsewhere, and only moved: 0 times what is no number would be none. (A
-/// sum of -0 becomes 0.) Ops have the line of the branch. nullopt = there is none.
+/// The module without such branches of loops: one side adds the product to a tile, the other side
+/// hands on that tile. Both factors are loaded with 0 where the condition does not hold, and only
+/// moved since: 0 times what is no number would be none. (A sum of -0 becomes 0.) Ops have the line
+/// of the branch. nullopt = there is none.
 std::optional<Module> with_products_always_added(const Module& module);
 
 }  // namespace twill::ttgir

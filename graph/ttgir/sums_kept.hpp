@@ -13,10 +13,9 @@
 namespace twill::ttgir {
 
 /// The module with such sums in a buffer from before their loop, stored there once and loaded
-/// behind it: of a scf.for whose body stores a carried tile whole, before all products on that
-/// buffer, and hands on what it loads of it after them, where nothing else reads either tile. Ops
-/// keep the lines that they had, but for those before and behind the loop, which have the loop's.
-/// nullopt = there is none.
+/// behind it. The body of the scf.for stores the carried tile, adds products to it, loads it and
+/// hands that on; nothing else reads either tile. Ops keep the lines that they had, but for those
+/// before and behind the loop, which have the loop's. nullopt = there is none.
 std::optional<Module> with_sums_kept(const Module& module);
 
 }  // namespace twill::ttgir
